@@ -1,0 +1,1 @@
+"""The command line, the results store and, later, the dashboard."""

@@ -1,0 +1,65 @@
+"""`cachecast`: one group, one module per command, loaded only when it is called.
+
+Exit codes: 0 done, 1 a finding (only where a command says so), 2 bad input, 3 inconclusive.
+"""
+
+import importlib
+import os
+import sys
+
+import click
+from cachecast_datasets.errors import BadInput
+
+# name on the command line -> module in cachecast.commands (which has a `command`)
+COMMANDS: dict[str, str] = {
+    "bill": "bill",
+    "demo": "demo",
+    "import": "import_",
+    "models": "models",
+    "price": "price",
+    "sql": "sql",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when that command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command = importlib.import_module(f"cachecast.commands.{module}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="cachecast", message="%(prog)s %(version)s")
+def cli() -> None:
+    """What did the prompt cache do to your bill, and why did requests miss?
+
+    Point it at a request log:  cachecast bill LOG --as claude-opus-5 --as gpt-6-sol
+    """
+
+
+def main() -> None:
+    """Run the command line; bad input ends in one sentence on stderr and exit code 2."""
+    try:
+        status = cli.main(standalone_mode=False)
+    except BadInput as problem:
+        click.echo(f"cachecast: {problem}", err=True)
+        sys.exit(2)
+    except click.ClickException as problem:
+        problem.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("cachecast: interrupted, nothing was written", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # the reader of our output went away (`| head`); that is not an error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,1 @@
+"""One module per command; each parses, calls and prints, and computes nothing."""

@@ -1,0 +1,1 @@
+"""One file per log format; `cachecast_datasets.sources` lists them and sniffs."""

@@ -1,0 +1,1 @@
+"""The SimPy worlds in which requests meet caches."""
