@@ -1,0 +1,31 @@
+"""The boundaries of a prompt made of content blocks: one per block, chained."""
+
+from collections.abc import Sequence
+
+from cachecast_datasets.hashing import ROOT, chain, content_hash
+from cachecast_datasets.request import SECTIONS, Boundaries, ContentBlock
+
+# Equal names mean equal content, but a tool definition and a system text of the same bytes are
+# rendered differently: the section joins the chain before the block does.
+_SECTION_HASH = {section: content_hash(section.encode()) for section in SECTIONS}
+
+
+def content_boundaries(blocks: Sequence[ContentBlock]) -> Boundaries:
+    """One boundary per content block, named after its section, at positions 1..n.
+
+    `tokens` is cumulative. Markers, kinds and message indexes stay out of the hash: they do not
+    change what the model reads.
+    """
+    tokens: list[int] = []
+    hashes: list[int] = []
+    names: list[str] = []
+    positions: list[int | None] = []
+    total, prefix = 0, ROOT
+    for number, block in enumerate(blocks, start=1):
+        total += block.tokens
+        prefix = chain(chain(prefix, _SECTION_HASH[block.section]), block.hash)
+        tokens.append(total)
+        hashes.append(prefix)
+        names.append(block.section)
+        positions.append(number)
+    return Boundaries(tokens, hashes, names, positions)
