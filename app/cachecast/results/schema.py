@@ -1,0 +1,91 @@
+"""The tables of a run, as they lie in its Parquet files.
+
+Money in the files is an integer number of picounits (1e-12) of the row's currency; null is "no
+price". The views turn it into exact decimals of the currency itself.
+"""
+
+import pyarrow as pa
+
+from cachecast_datasets import request_log
+
+FORMAT_NAME = "cachecast.run"
+VERSION = 1
+
+# The columns of a log that no question about a bill needs, and that make up nearly all its bytes.
+_CONTENT_COLUMNS = frozenset(
+    {"blocks", "boundaries", "token_blocks", "token_ids", "output_token_ids", "answer_hash"}
+)
+
+REQUESTS = pa.schema(
+    [
+        pa.field("row", pa.int64(), nullable=False),
+        *(field for field in request_log.SCHEMA if field.name not in _CONTENT_COLUMNS),
+    ]
+)
+
+LEDGER = pa.schema(
+    [
+        pa.field("scenario", pa.string(), nullable=False),
+        pa.field("row", pa.int64(), nullable=False),
+        pa.field("request_id", pa.string(), nullable=False),
+        pa.field("arrival", pa.timestamp("us", tz="UTC"), nullable=False),
+        ("session_id", pa.string()),
+        ("account", pa.string()),
+        ("provider", pa.string()),
+        ("model", pa.string()),
+        ("log_model", pa.string()),
+        ("status", pa.string()),
+        ("prompt_tokens", pa.int64()),
+        ("fresh", pa.int64()),
+        ("cache_read", pa.int64()),
+        ("cache_write_5m", pa.int64()),
+        ("cache_write_30m", pa.int64()),
+        ("cache_write_1h", pa.int64()),
+        ("cache_write_12h", pa.int64()),
+        ("cache_write_unknown", pa.int64()),
+        ("output", pa.int64()),
+        ("hit_tokens", pa.int64()),
+        ("charge_fresh", pa.int64()),
+        ("charge_cache_read", pa.int64()),
+        ("charge_cache_write", pa.int64()),
+        ("charge_output", pa.int64()),
+        ("charge_total", pa.int64()),
+        ("without_cache", pa.int64()),
+        ("charge_low", pa.int64()),
+        ("charge_high", pa.int64()),
+        ("currency", pa.string()),
+        ("reason", pa.string()),
+        ("candidates", pa.list_(pa.string())),
+        ("evidence", pa.string()),
+    ]
+)
+
+MISSES = pa.schema(
+    [
+        pa.field("scenario", pa.string(), nullable=False),
+        pa.field("row", pa.int64(), nullable=False),
+        pa.field("request_id", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("tokens", pa.int64(), nullable=False),
+        ("cost_picounits", pa.int64()),
+        ("avoidable", pa.bool_()),
+    ]
+)
+
+# Every run has these; a command that has nothing to say in one of them leaves it empty.
+TABLES: dict[str, pa.Schema] = {"requests": REQUESTS, "ledger": LEDGER, "misses": MISSES}
+
+
+def requests_batch(log: pa.RecordBatch, first_row: int) -> pa.RecordBatch:
+    """The rows of a request log as rows of `requests`, numbered from `first_row`.
+
+    Columns that the batch lacks become null; columns that the table lacks are left out.
+    """
+    rows = pa.array(range(first_row, first_row + log.num_rows), pa.int64())
+    columns = [rows]
+    for field in list(REQUESTS)[1:]:
+        if field.name in log.schema.names:
+            columns.append(log.column(field.name).cast(field.type))
+        else:
+            columns.append(pa.nulls(log.num_rows, field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=REQUESTS)

@@ -1,0 +1,192 @@
+"""Writing a run: a folder that appears whole, under its own name, or not at all."""
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cachecast.results.schema import FORMAT_NAME, VERSION
+from cachecast_datasets.errors import BadInput
+
+# Large enough for DuckDB to skip through, small enough to hold a few in memory.
+ROW_GROUP_ROWS = 65_536
+
+_VERSIONED = ("cachecast", "simpy", "pyarrow", "duckdb", "numpy", "xxhash")
+
+
+class TableWriter:
+    """One Parquet table of a run; batches of any size go in, row groups of one size come out."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.rows = 0
+        self._file = pq.ParquetWriter(path, schema, compression="zstd")
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append the batch, whose schema is this table's."""
+        assert batch.schema.equals(self.schema), f"a batch with other columns: {batch.schema}"
+        self._waiting.append(batch)
+        self._waiting_rows += batch.num_rows
+        self.rows += batch.num_rows
+        if self._waiting_rows >= ROW_GROUP_ROWS:
+            self._flush()
+
+    def close(self) -> None:
+        """Write what waits and the footer; further calls do nothing."""
+        if self._waiting_rows:
+            self._flush()
+        self._file.close()
+
+    def _flush(self) -> None:
+        table = pa.Table.from_batches(self._waiting, schema=self.schema)
+        self._file.write_table(table, row_group_size=ROW_GROUP_ROWS)
+        self._waiting, self._waiting_rows = [], 0
+
+
+class RunWriter:
+    """A run in the making, in a hidden folder beside its place until `finish` gives it its name.
+
+    Leaving the `with` block by an exception, or without `finish`, leaves nothing behind. A folder
+    that is not empty is never touched, unless `force` is set and it is a run.
+    """
+
+    def __init__(self, path: Path, force: bool = False) -> None:
+        self.path = path
+        self._force = force
+        self._tables: dict[str, TableWriter] = {}
+        self._temporary: Path | None = None
+
+    def __enter__(self) -> Self:
+        _check_free(self.path, self._force)
+        parent = self.path.absolute().parent
+        try:
+            made = tempfile.mkdtemp(prefix=f".{self.path.name}.", suffix=".part", dir=parent)
+        except OSError as problem:
+            raise BadInput(f"{self.path}: cannot be written ({problem.strerror})") from problem
+        self._temporary = Path(made)
+        os.chmod(made, 0o777 & ~_umask())  # mkdtemp's own 0700 would stay on the finished run
+        return self
+
+    def table(self, name: str, schema: pa.Schema) -> TableWriter:
+        """The table of that name, opened on its first mention; the schema is then fixed."""
+        assert self._temporary is not None, "a table is asked for outside the with block"
+        if name not in self._tables:
+            self._tables[name] = TableWriter(self._temporary / f"{name}.parquet", schema)
+        return self._tables[name]
+
+    def finish(self, meta: Mapping[str, Any]) -> None:
+        """Close the tables, write `run.json` with `meta` and move the run to its place."""
+        assert self._temporary is not None, "a run is finished once"
+        for table in self._tables.values():
+            table.close()
+        rows = {name: {"rows": table.rows} for name, table in self._tables.items()}
+        text = json.dumps(_info(meta, rows), indent=2, ensure_ascii=False, default=str) + "\n"
+        (self._temporary / "run.json").write_text(text, encoding="utf-8")
+        _check_free(self.path, self._force)  # somebody may have taken the place meanwhile
+        _put_in_place(self._temporary, self.path)
+        self._temporary = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._temporary is None:
+            return
+        for table in self._tables.values():
+            with contextlib.suppress(OSError, pa.ArrowException):
+                table.close()
+        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._temporary = None
+
+
+def is_run(path: Path) -> bool:
+    """Whether the folder holds a run (judged by its `run.json` alone)."""
+    try:
+        info = json.loads((path / "run.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(info, dict) and info.get("format") == FORMAT_NAME
+
+
+def hash_inputs(paths: Iterable[Path]) -> str:
+    """`sha256:` and the digest of the files' bytes, in the given order; folders count by content.
+
+    Names do not enter: a log that was moved is the same input.
+    """
+    digest = hashlib.sha256()
+    for path in paths:
+        files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+        for file in files:
+            with file.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def versions() -> dict[str, str]:
+    """The versions that could change a result: Python's, ours and those of what computes."""
+    found = {name: importlib.metadata.version(name) for name in _VERSIONED}
+    return {"python": platform.python_version(), **found}
+
+
+def _info(meta: Mapping[str, Any], tables: dict[str, dict[str, int]]) -> dict[str, Any]:
+    return {
+        "format": FORMAT_NAME,
+        "version": VERSION,
+        "versions": versions(),
+        "command": None,
+        "scenarios": [],
+        "seeds": {},
+        "input_hash": None,
+        "assumptions": [],
+        **meta,
+        "tables": tables,
+    }
+
+
+def _check_free(path: Path, force: bool) -> None:
+    """BadInput unless a run may be put at `path`."""
+    if not path.absolute().parent.is_dir():
+        raise BadInput(f"{path}: the folder {path.parent} does not exist; make it first")
+    if not (path.exists() or path.is_symlink()):
+        return
+    if not path.is_dir():
+        raise BadInput(f"{path}: is a file; a run is a folder, give it another name")
+    if not any(path.iterdir()):
+        return
+    if not is_run(path):
+        raise BadInput(f"{path}: the folder is not empty and is not a run; give another name")
+    if not force:
+        raise BadInput(f"{path}: there is a run already; give another name, or --force")
+
+
+def _put_in_place(finished: Path, place: Path) -> None:
+    """Move the run to its place; an older run there goes only after the new one stands."""
+    if place.is_dir() and any(place.iterdir()):
+        aside = finished.with_suffix(".old")
+        place.rename(aside)
+        finished.rename(place)
+        shutil.rmtree(aside)
+    else:
+        finished.rename(place)
+
+
+def _umask() -> int:
+    """The process's mask for new files; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
