@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from runs import write_bill_run
 
 from cachecast.cli import main
 
@@ -67,3 +68,9 @@ def _text(stream: io.TextIOWrapper) -> str:
     buffer = stream.buffer
     assert isinstance(buffer, io.BytesIO)
     return buffer.getvalue().decode()
+
+
+@pytest.fixture(scope="session")
+def bill_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two scenarios over four requests, by hand: see `runs.py`."""
+    return write_bill_run(tmp_path_factory.mktemp("runs") / "run")

@@ -1,7 +1,6 @@
 """Opening a run in DuckDB: its tables and the documented views, and no way to anything else."""
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,9 @@ from cachecast_datasets.errors import BadInput
 
 # A query is the user's own, but it may come from a report that somebody else wrote. DuckDB gets the
 # tables as Arrow datasets, so it needs no file access at all and every kind of it can be shut off.
+# No folder to spill to either: DuckDB leaves that one open to every query.
 _SETTINGS = (
+    "SET temp_directory = ''",
     "SET TimeZone = 'UTC'",
     "SET autoinstall_known_extensions = false",
     "SET autoload_known_extensions = false",
@@ -50,8 +51,6 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
     """
     read_info(path)
     connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
-    # set before the lock: the default would be a folder `.tmp` in the current one
-    connection.execute(f"SET temp_directory = '{_quoted(tempfile.gettempdir())}'")
     for name, table in _tables(path).items():
         connection.register(f"raw_{name}" if name in VIEWS else name, table)
     for name, view in VIEWS.items():
@@ -90,7 +89,3 @@ def _document(connection: duckdb.DuckDBPyConnection) -> None:
             connection.execute(
                 "INSERT INTO view_columns VALUES (?, ?, ?, ?)", [name, column, kind, meaning]
             )
-
-
-def _quoted(text: str) -> str:
-    return text.replace("'", "''")

@@ -102,11 +102,11 @@ VIEWS: Final[dict[str, View]] = {
         columns.MISSES,
         "SELECT request_id, tokens, cost FROM misses"
         " WHERE avoidable ORDER BY cost DESC NULLS LAST LIMIT 10",
-        f"""SELECT m.scenario, m.row, m.request_id, l.session_id, l.model, m.reason, m.tokens,
+        f"""{_PRICED}
+            SELECT m.scenario, m.row, m.request_id, l.session_id, l.model, m.reason, m.tokens,
             {money("m.cost_picounits")} AS cost, l.currency, m.avoidable
             FROM raw_misses m
-            LEFT JOIN (SELECT scenario, row, session_id, model, currency FROM raw_ledger) l
-            USING (scenario, row)""",
+            LEFT JOIN priced l USING (scenario, row)""",
     ),
     "by_scenario": View(
         "one row per scenario: the whole bill",
