@@ -39,8 +39,9 @@ format: .venv/.all ## rewrite the files in our style
 bench: .venv/.all ## speed and peak memory (prints figures, never fails for being slow)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-docs: .venv/.all ## write docs/sql.md anew from the views in the code
+docs: .venv/.all ## write docs/sql.md and the output in README.md anew from the code
 	$(BIN)/python -m cachecast.results.documentation > docs/sql.md
+	$(BIN)/python docs/fill_readme.py
 
 dist: .venv/.all ## build the wheel and the sdist into dist/
 	rm -rf dist

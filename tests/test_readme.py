@@ -1,0 +1,86 @@
+"""What the README and `--help` show is what happens."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from runs import write_bill_run
+
+from cachecast.cli import COMMANDS, cli
+
+RunCli = Callable[..., tuple[int, str, str]]
+
+# Made by make itself, in .ci/run and by whoever runs these tests.
+_SETS_UP = re.compile(r"^(make|git clone|pip install|python3 -m venv)\b", re.MULTILINE)
+
+
+def _blocks(page: Path) -> list[str]:
+    """The shell blocks of the page, in order, without those that install."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [block for block in blocks if not _SETS_UP.search(block)]
+
+
+def test_the_commands_of_the_readme_run_one_after_the_other(root: Path, tmp_path: Path) -> None:
+    """In an empty folder, with nothing but the installed command; each exits with 0."""
+    script = "set -euo pipefail\n" + "\n".join(_blocks(root / "README.md"))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    ran = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "cachecast bill" in script
+
+
+def test_the_output_in_the_readme_is_what_demo_prints(root: Path, run_cli: RunCli) -> None:
+    """`make docs` writes it anew."""
+    text = (root / "README.md").read_text()
+    shown = re.search(
+        r"<!-- demo output -->\n```text\n(.*?)```\n<!-- end of demo output -->", text, re.DOTALL
+    )
+    assert shown, "README.md lost the marks around the output of `cachecast demo`"
+
+    code, out, _ = run_cli("demo")
+    assert code == 0
+    # an editor or git may strip blanks at the ends of lines
+    assert [line.rstrip() for line in shown[1].splitlines()] == [
+        line.rstrip() for line in out.splitlines()
+    ]
+
+
+@pytest.fixture
+def example_folder(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with what the examples of `--help` name: log.jsonl and the run `run`."""
+    (block,) = [b for b in _blocks(root / "README.md") if "log.jsonl <<" in b]
+    subprocess.run(["bash", "-c", block], cwd=tmp_path, check=True)
+    write_bill_run(tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.usefixtures("example_folder")
+def test_the_example_in_the_help_of_a_command_works(run_cli: RunCli, name: str) -> None:
+    """LOG stands for the README's log, RUN for a run."""
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    found = re.search(r"Example:\s+cachecast (.*?)(?:\n\s*\n|\Z)", command.help or "", re.DOTALL)
+    assert found, f"{name} --help has no example"
+    words = shlex.split(found[1].replace("\\\n", " "))
+    known = {"LOG": "log.jsonl", "RUN": "run"}
+
+    code, out, err = run_cli(*(known.get(word, word) for word in words))
+    assert code == 0, err
+    assert out
