@@ -1,0 +1,54 @@
+"""Which rules a model's provider follows: the one table to extend with a family."""
+
+from collections.abc import Callable
+
+from cachecast_datasets.errors import BadInput
+from cachecast_pricing.rules.facts import ProviderFacts, all_facts
+from cachecast_pricing.rules.interval import IntervalBoundaries
+from cachecast_pricing.rules.marked import MarkedBoundaries
+from cachecast_pricing.rules.protocol import CacheRules
+from cachecast_pricing.rules.settings import RuleSettings
+from cachecast_pricing.rules.units import WholePrefixUnits
+from cachecast_pricing.rules.written import WrittenBoundaries
+
+Family = Callable[[ProviderFacts, str, RuleSettings, bool], CacheRules]
+
+FAMILIES: dict[str, Family] = {
+    "marked": MarkedBoundaries,
+    "written": WrittenBoundaries,
+    "interval": IntervalBoundaries,
+    "units": WholePrefixUnits,
+}
+# Lifetimes that a caller may ask of each family's markers.
+TTLS: dict[str, tuple[str, ...]] = {"marked": ("5m", "1h"), "written": ("30m", "12h")}
+
+
+def has_rules(provider: str) -> bool:
+    """Whether the provider's cache can be simulated."""
+    return provider in all_facts()
+
+
+def family_of(provider: str, model: str) -> str:
+    """The family name of a model's cache rules; BadInput if the provider has none yet."""
+    facts = all_facts().get(provider)
+    if facts is None:
+        known = ", ".join(all_facts())
+        raise BadInput(
+            f"{model}: cachecast has prices for {provider}, but no cache rules yet; "
+            f"it can simulate {known}"
+        )
+    if facts.interval is not None and model in facts.interval.steps:
+        return "interval"
+    return facts.family
+
+
+def rules_for(
+    provider: str, model: str, settings: RuleSettings, carries_markers: bool
+) -> CacheRules:
+    """Fresh, empty rules of `model` for one scenario. BadInput for settings it does not offer."""
+    family = family_of(provider, model)
+    offered = TTLS.get(family)
+    if settings.ttl is not None and (offered is None or settings.ttl not in offered):
+        accepted = "no ttl" if offered is None else " or ".join(offered)
+        raise BadInput(f"ttl={settings.ttl}: {provider} {model} offers {accepted}")
+    return FAMILIES[family](all_facts()[provider], model, settings, carries_markers)

@@ -1,0 +1,140 @@
+"""Interval boundaries with rounding: OpenAI before GPT-5.6.
+
+GPT-5.5 has a breakpoint every 2,048 tokens from the start of the hidden system text; older models
+at unpublished intervals, for which the reported step of 128 stands in. What is reported is the last
+matched breakpoint without hidden tokens, floored to 128; no write fee. Sources: OpenAI's guide,
+2026-10-02; minimum and steps of older models: Azure's page, 2026-03-19.
+"""
+
+from cachecast_datasets.request import Request
+from cachecast_pricing.rules.explain import Found, explain, held_index
+from cachecast_pricing.rules.facts import Interval, ProviderFacts
+from cachecast_pricing.rules.markers import OPENAI_MARKERS
+from cachecast_pricing.rules.memory import Memory
+from cachecast_pricing.rules.prefix_tree import Node, announce, live_length, settle
+from cachecast_pricing.rules.prompt import Prompt
+from cachecast_pricing.rules.protocol import Match
+from cachecast_pricing.rules.runs import Runs
+from cachecast_pricing.rules.settings import SECOND_US, RuleSettings
+from cachecast_pricing.rules.store import EntryStore, Plan, below_minimum, not_requested, refusal
+from cachecast_pricing.rules.trees import Trees
+from cachecast_pricing.usage import Usage
+
+REPORTED_STEP = 128
+
+
+class IntervalBoundaries:
+    """OpenAI's cache before GPT-5.6, for one scenario."""
+
+    def __init__(
+        self, facts: ProviderFacts, model: str, settings: RuleSettings, carries_markers: bool
+    ) -> None:
+        assert facts.interval is not None
+        self.facts: Interval = facts.interval
+        self.step = facts.interval.steps[model]
+        self.extended = model in facts.interval.extended.models
+        self.minimum = facts.minimum_for(model)
+        self.settings = settings
+        self.key_settings = facts.setting
+        self.memory = Memory()
+        self.store = EntryStore(self.memory, settings.grace_us)
+        self.trees = Trees()
+
+    def life_us(self, request: Request) -> int:
+        """Idle life of a stored prompt: the 24h class's usual 30 minutes, or 5 in memory."""
+        asked = request.settings.get("prompt_cache_retention")
+        extended = self.extended if asked is None else asked == "24h"
+        life_s = self.facts.life_s.extended if extended else self.facts.life_s.in_memory
+        return life_s * SECOND_US + self.settings.grace_us
+
+    def look_up(self, request: Request, now_us: int) -> Match:
+        """The last interval boundary that a live earlier prompt shares, as it is reported."""
+        prompt = Prompt(request, self.key_settings, images=False)
+        blocks = prompt.blocks or []
+        if self.settings.mark in (None, "log") and any(b.marker in OPENAI_MARKERS for b in blocks):
+            rejected = "prompt_cache_breakpoint on a model before GPT-5.6"
+            return Match(0, 0, refusal(rejected), None, rejected)
+        scope = self.memory.scope(request)
+        known = held_index(prompt, scope)
+        runs = Runs(prompt, request)
+        tree = self.trees.of(scope)
+        shared, node = tree.locate(runs.hashes)
+        live = runs.tokens_at(live_length(node, shared, now_us))
+        read = self._reported(live)
+        asked = self.settings.mark != "none" and request.cache_mode != "none"
+        if not asked:
+            explanation, read = not_requested(prompt), 0
+        elif runs.limit < self.minimum:
+            explanation, read = below_minimum(prompt, runs.limit, self.minimum), 0
+        else:
+            explanation = explain(
+                self.memory, scope, prompt, read=read, limit=runs.limit, known=known,
+                look_ups=range(len(prompt.keys)), now_us=now_us,
+                found=_found(live, runs.tokens_at(shared), node, now_us),
+            )  # fmt: skip
+        plan = Plan(
+            scope, now_us, self._end_entry(prompt, request), None,
+            Usage(fresh=prompt.total - read, cache_read=read),
+        )  # fmt: skip
+        if asked:
+            plan.path = tree.insert(runs.hashes, shared, node)
+            announce(plan.path if isinstance(plan.path, Node) else None)
+            self.store.announce(plan)
+        self.memory.remember(scope, request, prompt.hashes, known)
+        self.trees.tidy(now_us, self.life_us(request))
+        return Match(read, runs.limit, explanation, plan)
+
+    def _reported(self, live: int) -> int:
+        hidden = self.settings.hidden
+        point = (live + hidden) // self.step * self.step - hidden
+        reported = max(0, point) // REPORTED_STEP * REPORTED_STEP
+        return reported if reported >= self.minimum else 0
+
+    def _end_entry(self, prompt: Prompt, request: Request) -> list[tuple[int, int, int]]:
+        """The whole prompt as an entry: only to see when another scope holds it."""
+        if not prompt.keys:
+            return []
+        life = self.life_us(request) - self.settings.grace_us
+        return [(prompt.keys[-1], prompt.tokens[-1], life)]
+
+    def response_started(self, request: Request, match: Match, now_us: int) -> Usage:
+        """The prompt is stored; every prompt that it extends lives on with it."""
+        plan = match.plan
+        if plan is None:
+            return Usage()
+        assert isinstance(plan, Plan)
+        if plan.path is not None:
+            assert isinstance(plan.path, Node)
+            settle(plan.path, now_us, plan.start_us + self.life_us(request))
+            self.store.write(plan, now_us)
+        return plan.usage
+
+    def abandoned(self, request: Request, match: Match, now_us: int) -> Usage:
+        """Nothing is stored."""
+        plan = match.plan
+        if plan is None:
+            return Usage()
+        assert isinstance(plan, Plan)
+        if plan.path is not None:
+            assert isinstance(plan.path, Node)
+            settle(plan.path, now_us, None)
+            self.store.lose(plan)
+        return plan.usage
+
+    def notes(self) -> list[str]:
+        """What the run has to say about itself."""
+        return []
+
+
+def _found(live: int, shared: int, node: Node | None, now_us: int) -> list[Found]:
+    """The rounding below the live run, and the run that is not (or not yet) alive behind it."""
+    found: list[Found] = [(live, "block_rounding", {})]
+    if shared > live and node is not None:
+        if node.pending or node.ready_us > now_us:
+            found.append((shared, "concurrent_with_writer", {}))
+        elif node.expiry_us >= 0:
+            expired_s = (now_us - node.expiry_us) / SECOND_US
+            found.append((shared, "ttl_expired", {"expired_s_ago": expired_s}))
+        else:
+            found.append((shared, "aborted_writer", {}))
+    return found

@@ -1,0 +1,134 @@
+"""Marked boundaries with look-back: one entry per marker, found again from later markers.
+
+Rules and vectors: Anthropic's prompt caching page, 2026-08-22 and the newer edition of 2026-09
+(tokens up to the highest hit are read; up to the highest 1h marker behind it written for an hour;
+up to the last marker written for five minutes; the rest is fresh).
+"""
+
+from collections.abc import Sequence
+
+from cachecast_datasets.request import Request
+from cachecast_pricing.rules.explain import explain, held_index
+from cachecast_pricing.rules.facts import ProviderFacts
+from cachecast_pricing.rules.markers import anthropic_marks
+from cachecast_pricing.rules.memory import Memory, Scope
+from cachecast_pricing.rules.prompt import Prompt
+from cachecast_pricing.rules.protocol import Match
+from cachecast_pricing.rules.settings import TTL_US, RuleSettings
+from cachecast_pricing.rules.store import EntryStore, Plan, below_minimum, not_requested, refusal
+from cachecast_pricing.usage import Usage
+
+
+class MarkedBoundaries:
+    """Anthropic's cache for one scenario. `carries_markers`: the log's source can show markers."""
+
+    def __init__(
+        self, facts: ProviderFacts, model: str, settings: RuleSettings, carries_markers: bool
+    ) -> None:
+        self.minimum = facts.minimum_for(model)
+        self.policy = settings.mark or ("log" if carries_markers else "auto")
+        self.settings = settings
+        self.key_settings = [
+            s for s in facts.setting if settings.tool_choice or s.name != "tool_choice"
+        ]
+        self.memory = Memory()
+        self.store = EntryStore(self.memory, settings.grace_us, settings.upgrade)
+
+    def look_up(self, request: Request, now_us: int) -> Match:
+        """Walk back from each marker, the last first; 20 positions each, its own included."""
+        prompt = Prompt(request, self.key_settings, images=True)
+        marks = anthropic_marks(prompt, self.policy, self.settings.ttl)
+        if marks.rejected is not None:
+            return Match(0, 0, refusal(marks.rejected), None, marks.rejected)
+        memory = self.memory
+        scope = memory.scope(request)
+        known = held_index(prompt, scope)
+        usable = [(i, ttl) for i, ttl in marks.at if prompt.tokens[i] >= self.minimum]
+        read, limit, hit = 0, 0, None
+        if not marks.at:
+            explanation = not_requested(prompt)
+        elif not usable:
+            limit = prompt.tokens[marks.at[-1][0]]
+            explanation = below_minimum(prompt, limit, self.minimum)
+        else:
+            found = self._find(prompt, scope, marks.at, now_us)
+            if found is not None:
+                read, hit = prompt.tokens[found], scope.entries[prompt.keys[found]]
+            last = usable[-1][0]
+            limit = prompt.tokens[last]
+            explanation = explain(
+                memory, scope, prompt, read=read, limit=limit, known=known,
+                look_ups=range(last + 1), now_us=now_us,
+            )  # fmt: skip
+        writes = [(prompt.keys[i], prompt.tokens[i], TTL_US[ttl]) for i, ttl in usable]
+        plan = Plan(scope, now_us, writes, hit, _split(prompt, usable, read))
+        self.store.announce(plan)
+        memory.remember(scope, request, prompt.hashes, known)
+        return Match(read, limit, explanation, plan)
+
+    def _find(
+        self, prompt: Prompt, scope: Scope, marks: Sequence[tuple[int, str]], now_us: int
+    ) -> int | None:
+        """Index of the entry that is read, or None."""
+        entries, keys = scope.entries, prompt.keys
+        ordinals = self._ordinals(prompt)
+        for mark, _ in reversed(marks):
+            for i in range(mark, -1, -1):
+                if ordinals is not None and ordinals[mark] - ordinals[i] >= self.settings.lookback:
+                    break
+                entry = entries.get(keys[i])
+                if entry is not None and entry.ready_us <= now_us <= entry.expiry_us:
+                    return i
+        return None
+
+    def _ordinals(self, prompt: Prompt) -> list[int] | None:
+        """Look-back positions: a run of tool_use or tool_result blocks counts as one (A2)."""
+        if prompt.blocks is None:
+            if None in prompt.positions:
+                return None  # unknown: look-back is off, and the assumptions say so
+            return prompt.positions  # type: ignore[return-value]
+        if not self.settings.group_tools:
+            return list(range(1, len(prompt.blocks) + 1))
+        ordinals, count, previous = [], 0, None
+        for block in prompt.blocks:
+            if block.kind != previous or block.kind not in ("tool_use", "tool_result"):
+                count += 1
+            previous = block.kind
+            ordinals.append(count)
+        return ordinals
+
+    def response_started(self, request: Request, match: Match, now_us: int) -> Usage:
+        """Entries become readable now; their life counts from the request's start."""
+        if match.plan is None:
+            return Usage()
+        assert isinstance(match.plan, Plan)
+        self.store.write(match.plan, now_us)
+        return match.plan.usage
+
+    def abandoned(self, request: Request, match: Match, now_us: int) -> Usage:
+        """Nothing is written; followers within its lifetime learn that a writer was lost."""
+        if match.plan is None:
+            return Usage()
+        assert isinstance(match.plan, Plan)
+        self.store.lose(match.plan)
+        return match.plan.usage
+
+    def notes(self) -> list[str]:
+        """What the run has to say about itself."""
+        return []
+
+
+def _split(prompt: Prompt, usable: Sequence[tuple[int, str]], read: int) -> Usage:
+    """Read, 1h write, 5m write and fresh, by the page's A, B and C."""
+    hour, last = read, read
+    for i, ttl in usable:
+        tokens = prompt.tokens[i]
+        last = max(last, tokens)
+        if ttl == "1h":
+            hour = max(hour, tokens)
+    return Usage(
+        fresh=prompt.total - last,
+        cache_read=read,
+        cache_write_5m=last - hour,
+        cache_write_1h=hour - read,
+    )

@@ -1,0 +1,94 @@
+"""Where a request asks for caching: the log's own markers, or a policy that stands in for them."""
+
+from dataclasses import dataclass
+
+from cachecast_datasets.request import ContentBlock
+from cachecast_pricing.rules.prompt import Prompt, system_end
+
+ANTHROPIC_MARKERS = ("5m", "1h")
+OPENAI_MARKERS = ("breakpoint", "30m", "12h")
+MOST_MARKERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Marked positions `(index, ttl)`, ascending; `rejected` is why the provider would refuse."""
+
+    at: tuple[tuple[int, str], ...] = ()
+    rejected: str | None = None
+
+
+def holds_marker(block: ContentBlock) -> bool:
+    """Whether a marker may stand on this block (Anthropic: not on thinking or empty text)."""
+    return block.kind != "thinking" and block.tokens > 0
+
+
+def anthropic_marks(prompt: Prompt, policy: str, ttl: str | None) -> Marks:
+    """The markers of a request under Anthropic's rules and limits.
+
+    `policy` is one of the mark policies, `ttl` replaces every marker's own. Sources: Anthropic's
+    prompt caching page, 2026-08-22 and newer edition.
+    """
+    if policy in ("log", "translate"):
+        return _from_log(prompt, policy == "translate", ttl)
+    if policy == "none":
+        return Marks()
+    wanted = [last_holder(prompt)]
+    if policy in ("auto", "system+last"):
+        wanted.append(system_end(prompt))
+    found = sorted({i for i in wanted if i is not None})
+    return Marks(tuple((i, ttl or "5m") for i in found))
+
+
+def last_holder(prompt: Prompt) -> int | None:
+    """Index of the last position that can hold a marker; None if there is none."""
+    last = len(prompt.tokens) - 1
+    if prompt.blocks is None:
+        return last if last >= 0 else None
+    for i in range(last, -1, -1):
+        if holds_marker(prompt.blocks[i]):
+            return i
+    return None
+
+
+def _from_log(prompt: Prompt, translate: bool, ttl: str | None) -> Marks:
+    blocks = prompt.blocks or []
+    explicit: list[tuple[int, str]] = []
+    for i, block in enumerate(blocks):
+        if block.marker in ANTHROPIC_MARKERS:
+            explicit.append((i, ttl or block.marker))
+        elif translate and block.marker in OPENAI_MARKERS and holds_marker(block):
+            explicit.append((i, ttl or ("1h" if block.marker == "12h" else "5m")))
+    on_thinking = [i for i, _ in explicit if not holds_marker(blocks[i])]
+    if on_thinking:
+        return Marks(rejected="marker on a thinking or empty block")
+    if translate:
+        explicit = explicit[-MOST_MARKERS:]
+    mode = prompt.request.cache_mode
+    if mode in ("auto", "auto:1h") or (translate and mode == "implicit"):
+        return _with_automatic(prompt, explicit, ttl or ("1h" if mode == "auto:1h" else "5m"))
+    return _checked(explicit)
+
+
+def _with_automatic(prompt: Prompt, explicit: list[tuple[int, str]], ttl: str) -> Marks:
+    """Automatic mode: one more marker, on the last block that can hold one."""
+    last = last_holder(prompt)
+    if last is None:
+        return _checked(explicit)
+    there = [t for i, t in explicit if i == last]
+    if there:
+        if there[0] != ttl:
+            return Marks(rejected=f"automatic {ttl} marker on a block with a {there[0]} marker")
+        return _checked(explicit)
+    if len(explicit) >= MOST_MARKERS:
+        return Marks(rejected=f"automatic marker beside {len(explicit)} explicit ones")
+    return _checked(sorted([*explicit, (last, ttl)]))
+
+
+def _checked(marks: list[tuple[int, str]]) -> Marks:
+    if len(marks) > MOST_MARKERS:
+        return Marks(rejected=f"too_many_markers: {len(marks)}, at most {MOST_MARKERS}")
+    ttls = [ttl for _, ttl in marks]
+    if "5m" in ttls and "1h" in ttls[ttls.index("5m") :]:
+        return Marks(rejected="1h marker after a 5m marker")
+    return Marks(tuple(marks))

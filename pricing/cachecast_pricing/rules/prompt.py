@@ -1,0 +1,110 @@
+"""A request's prompt as the rules see it: positions with keys, the key including settings."""
+
+from collections.abc import Sequence
+
+from cachecast_datasets.hashing import content_hash
+from cachecast_datasets.request import ContentBlock, Request
+from cachecast_pricing.rules.facts import KeySetting
+
+_LEVELS = ("tools", "system", "messages")
+_LEVEL_OF = {"tools": 0, "system": 1, "developer": 1}
+# An image added or removed anywhere loses the messages (Anthropic's table, 2026-08-22).
+_HAS_IMAGE = content_hash(b"an image stands in the prompt")
+NO_SETTINGS: dict[str, str] = {}
+
+
+class Prompt:
+    """Positions of one prompt, ascending.
+
+    `tokens`, `hashes` (chained, of the text alone), `keys` (hash and settings), `names` and
+    `positions` are parallel; `total` is the whole prompt in tokens. `blocks` (if known) are
+    parallel too. `settings` are the key settings that differ from their defaults.
+    """
+
+    __slots__ = (
+        "blocks", "hashes", "key_settings", "keys", "names", "positions", "request", "settings",
+        "tokens", "total",
+    )  # fmt: skip
+
+    def __init__(self, request: Request, key_settings: Sequence[KeySetting], images: bool) -> None:
+        boundaries = request.boundaries
+        assert boundaries is not None  # commands refuse logs without boundaries
+        self.request = request
+        self.tokens = boundaries.tokens
+        self.hashes = boundaries.hashes
+        self.names = boundaries.names
+        self.positions = boundaries.positions
+        self.blocks: list[ContentBlock] | None = request.blocks
+        total = request.prompt_tokens
+        self.total = total if total is not None else (self.tokens[-1] if self.tokens else 0)
+        self.key_settings = key_settings
+        self.settings = NO_SETTINGS
+        salts = self._salts(request, key_settings, images)
+        self.keys = self.hashes if salts is None else self._keyed(salts)
+
+    def _salts(
+        self, request: Request, key_settings: Sequence[KeySetting], images: bool
+    ) -> list[int] | None:
+        """One salt a level, each including the levels before it; None if nothing is set."""
+        if request.settings or request.speed is not None:
+            self.settings = active_settings(request, key_settings)
+        has_image = images and self.blocks is not None and _any_image(self.blocks)
+        if not self.settings and not has_image:
+            return None
+        salts, salt = [], 0
+        for level in _LEVELS:
+            for setting in key_settings:
+                if setting.level == level and setting.name in self.settings:
+                    text = f"{setting.name}={self.settings[setting.name]}"
+                    salt ^= content_hash(text.encode())
+            if level == "messages" and has_image:
+                salt ^= _HAS_IMAGE
+            salts.append(salt)
+        return salts
+
+    def _keyed(self, salts: list[int]) -> list[int]:
+        pairs = zip(self.hashes, self.names, strict=True)
+        return [h ^ salts[_LEVEL_OF.get(name, 2)] for h, name in pairs]
+
+    def level_start(self, level: str) -> int:
+        """Tokens before the first position that a setting of `level` reaches."""
+        wanted = _LEVELS.index(level)
+        for i, name in enumerate(self.names):
+            if _LEVEL_OF.get(name, 2) >= wanted:
+                return self.tokens[i - 1] if i else 0
+        return self.total
+
+
+def _any_image(blocks: Sequence[ContentBlock]) -> bool:
+    return any(block.kind == "image" for block in blocks)
+
+
+def active_settings(request: Request, key_settings: Sequence[KeySetting]) -> dict[str, str]:
+    """The request's settings that are part of the key and differ from the provider's default."""
+    found = {}
+    for setting in key_settings:
+        value = request.settings.get(setting.name)
+        if value is None and setting.name == "speed":
+            value = request.speed
+        if value is not None and value != setting.default:
+            found[setting.name] = value
+    return found
+
+
+def system_end(prompt: Prompt) -> int | None:
+    """Index of the last position of the tools and system part; None if there is none."""
+    found = None
+    if prompt.blocks is None:
+        for i, name in enumerate(prompt.names):
+            if name == "system":
+                return i
+            if name == "end" and prompt.request.system_tokens is not None:
+                # one position can be both: the end of a prompt that is only tools and system
+                length = (prompt.request.tools_tokens or 0) + prompt.request.system_tokens
+                found = i if prompt.total <= length else found
+        return found
+    for i, name in enumerate(prompt.names):
+        if name not in ("tools", "system", "developer"):
+            break
+        found = i
+    return found

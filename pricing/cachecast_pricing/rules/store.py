@@ -1,0 +1,121 @@
+"""Writing entries in two steps: announced at the look-up, readable when the response starts."""
+
+from cachecast_pricing.rules.memory import Entry, Memory, Scope
+from cachecast_pricing.rules.prompt import Prompt
+from cachecast_pricing.rules.reasons import Explanation, Segment
+from cachecast_pricing.usage import Usage
+
+
+class Plan:
+    """What a request will do when its response starts.
+
+    `writes` = (key, tokens, ttl_us); `output` likewise, for the entry at the end of the output,
+    which is readable once the response has ended at `end_us`. `path` is the family's own.
+    """
+
+    __slots__ = ("end_us", "hit", "output", "path", "scope", "start_us", "usage", "writes")
+
+    def __init__(
+        self,
+        scope: Scope,
+        start_us: int,
+        writes: list[tuple[int, int, int]],
+        hit: Entry | None,
+        usage: Usage,
+    ) -> None:
+        self.scope = scope
+        self.start_us = start_us
+        self.writes = writes
+        self.hit = hit
+        self.usage = usage
+        self.output: tuple[int, int, int] | None = None
+        self.end_us = start_us
+        self.path: object = None
+
+
+class EntryStore:
+    """The write side of every family that stores entries.
+
+    `delay_us` passes between the start of the response and the moment an entry can be read;
+    `grace_us` is life beyond the promised minimum; with `upgrade` a longer lifetime lifts an entry
+    that is there already.
+    """
+
+    def __init__(
+        self, memory: Memory, grace_us: int, upgrade: bool = False, delay_us: int = 0
+    ) -> None:
+        self.memory = memory
+        self.grace_us = grace_us
+        self.upgrade = upgrade
+        self.delay_us = delay_us
+
+    def announce(self, plan: Plan) -> None:
+        """Followers that come before the response starts see a writer at work."""
+        for key, tokens, ttl_us in plan.writes:
+            self._entry(plan.scope, key, tokens, ttl_us).pending += 1
+
+    def write(self, plan: Plan, now_us: int) -> None:
+        """Entries become readable; their life counts from the request's start.
+
+        An entry that is readable already is only refreshed, at its own lifetime.
+        """
+        hit = plan.hit
+        if hit is not None:
+            hit.expiry_us = max(hit.expiry_us, plan.start_us + hit.ttl_us + self.grace_us)
+        for key, tokens, ttl_us in plan.writes:
+            entry = self._settled(plan.scope, key, tokens, ttl_us)
+            self._make(plan, entry, key, tokens, ttl_us, now_us)
+        if plan.output is not None:
+            key, tokens, ttl_us = plan.output
+            entry = self._entry(plan.scope, key, tokens, ttl_us)
+            self._make(plan, entry, key, tokens, ttl_us, max(now_us, plan.end_us))
+
+    def _make(
+        self, plan: Plan, entry: Entry, key: int, tokens: int, ttl_us: int, now_us: int
+    ) -> None:
+        if entry.expiry_us < now_us:  # not there, or not there any more
+            entry.tokens, entry.ttl_us = tokens, ttl_us
+            entry.ready_us = now_us + self.delay_us
+        elif self.upgrade:
+            entry.ttl_us = max(entry.ttl_us, ttl_us)
+        entry.expiry_us = max(entry.expiry_us, plan.start_us + entry.ttl_us + self.grace_us)
+        self.memory.written_in[key] = plan.scope
+
+    def lose(self, plan: Plan) -> None:
+        """The writer ended before its first token: for one lifetime its entries are missed."""
+        for key, tokens, ttl_us in plan.writes:
+            entry = self._settled(plan.scope, key, tokens, ttl_us)
+            entry.lost_until_us = plan.start_us + ttl_us + self.grace_us
+
+    def _settled(self, scope: Scope, key: int, tokens: int, ttl_us: int) -> Entry:
+        entry = self._entry(scope, key, tokens, ttl_us)
+        entry.pending = max(0, entry.pending - 1)
+        return entry
+
+    def _entry(self, scope: Scope, key: int, tokens: int, ttl_us: int) -> Entry:
+        entry = scope.entries.get(key)
+        if entry is None:
+            entry = scope.entries[key] = Entry(tokens, ttl_us)
+        return entry
+
+
+def refusal(rejected: str) -> Explanation:
+    """A request that the provider answers with an error: nothing read, written or billed."""
+    too_many = rejected.startswith("too_many_markers")
+    reason = "too_many_markers" if too_many else "rejected"
+    return Explanation((Segment(0, 0, reason),), reason, evidence={"rejected": rejected})
+
+
+def not_requested(prompt: Prompt) -> Explanation:
+    """Caching was not asked for: the whole prompt is `not_requested`."""
+    return Explanation((Segment(0, prompt.total, "not_requested"),), "not_requested")
+
+
+def below_minimum(prompt: Prompt, limit: int, minimum: int) -> Explanation:
+    """The prefix asked for is below the provider's minimum; what stands behind it is tail."""
+    segments = [Segment(0, limit, "below_minimum")]
+    if prompt.total > limit:
+        tail = "uncached_tail" if prompt.blocks is not None else "block_rounding"
+        segments.append(Segment(limit, prompt.total, tail))
+    evidence = {"asked_tokens": limit, "minimum_tokens": minimum}
+    return Explanation(tuple(segments), "below_minimum", evidence=evidence)

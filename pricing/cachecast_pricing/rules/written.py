@@ -1,0 +1,173 @@
+"""Written boundaries, implicit and explicit: OpenAI GPT-5.6 and later.
+
+A hit lands only where an entry was written before; the longest looked-up boundary wins; counts are
+exact boundaries without hidden tokens. Source: OpenAI's guide, 2026-10-02. Not documented: when an
+entry becomes readable (here: when its writer's response starts).
+"""
+
+from dataclasses import replace
+
+from cachecast_datasets.request import Request
+from cachecast_pricing.rules.breakpoints import Breakpoints, breakpoints
+from cachecast_pricing.rules.explain import Found, explain, held_index
+from cachecast_pricing.rules.facts import ProviderFacts
+from cachecast_pricing.rules.machines import Machines, machine_salt
+from cachecast_pricing.rules.memory import Memory, Scope
+from cachecast_pricing.rules.prompt import Prompt
+from cachecast_pricing.rules.protocol import Match
+from cachecast_pricing.rules.reasons import Explanation, Segment
+from cachecast_pricing.rules.settings import TTL_US, RuleSettings
+from cachecast_pricing.rules.store import EntryStore, Plan, below_minimum, not_requested, refusal
+from cachecast_pricing.usage import Usage
+
+
+class WrittenBoundaries:
+    """OpenAI's cache from GPT-5.6 on, for one scenario."""
+
+    def __init__(
+        self, facts: ProviderFacts, model: str, settings: RuleSettings, carries_markers: bool
+    ) -> None:
+        self.minimum = facts.minimum_for(model)
+        self.policy = settings.mark or "log"
+        self.settings = settings
+        self.key_settings = facts.setting
+        self.memory = Memory()
+        self.store = EntryStore(self.memory, settings.grace_us)
+        self.machines = Machines(settings.overflow)
+
+    def look_up(self, request: Request, now_us: int) -> Match:
+        """The longest looked-up boundary at which a live entry was written."""
+        prompt = Prompt(request, self.key_settings, images=False)
+        points = breakpoints(prompt, self.policy, self.settings.ttl, self.settings.lookup)
+        if points.rejected is not None:
+            return Match(0, 0, refusal(points.rejected), None, points.rejected)
+        memory = self.memory
+        scope = memory.scope(request)
+        known = held_index(prompt, scope)
+        if not points.writes:
+            memory.remember(scope, request, prompt.hashes, known)
+            plan = Plan(scope, now_us, [], None, Usage(fresh=prompt.total))
+            return Match(0, 0, not_requested(prompt), plan)
+        machine, busy = self.machines.place(prompt, scope, now_us)
+        if machine:
+            salt = machine_salt(machine)
+            prompt.keys = [key ^ salt for key in prompt.keys]
+        if self.settings.tail:
+            prompt.tokens = self._without_tail(prompt)
+        found = self._find(prompt, scope, points, now_us)
+        match = self._match(prompt, scope, points, found, known, now_us)
+        if busy:
+            match.explanation = replace(match.explanation, candidates=("routed_elsewhere",))
+        if machine:
+            match.explanation = self._routed(match, prompt, scope, machine, now_us)
+        memory.remember(scope, request, prompt.hashes, known)
+        return match
+
+    def _without_tail(self, prompt: Prompt) -> list[int]:
+        """The measured last tokens behind the final message are never cached."""
+        tokens = list(prompt.tokens)
+        if tokens and tokens[-1] == prompt.total:
+            tokens[-1] = max(0, tokens[-1] - self.settings.tail)
+        return tokens
+
+    def _find(self, prompt: Prompt, scope: Scope, points: Breakpoints, now_us: int) -> int | None:
+        for i in reversed(points.look_ups):
+            entry = scope.entries.get(prompt.keys[i])
+            if entry is not None and entry.alive(now_us):
+                return i
+        return None
+
+    def _match(
+        self,
+        prompt: Prompt,
+        scope: Scope,
+        points: Breakpoints,
+        found: int | None,
+        known: int,
+        now_us: int,
+    ) -> Match:
+        hit = None if found is None else scope.entries[prompt.keys[found]]
+        read = 0 if hit is None else hit.tokens
+        # what the entry leaves out of its boundary is the tail that is never cached
+        tail: list[Found] = [] if found is None else [(prompt.tokens[found], "uncached_tail", {})]
+        last = points.writes[-1][0]
+        limit = max(prompt.tokens[last], read)
+        writes = [
+            (prompt.keys[i], prompt.tokens[i], TTL_US[ttl])
+            for i, ttl in points.writes
+            if prompt.tokens[i] >= self.minimum
+        ]
+        plan = Plan(scope, now_us, writes, hit, _split(prompt, writes, read))
+        if writes or hit is not None:
+            explanation = explain(
+                self.memory, scope, prompt, read=read, limit=limit, known=known,
+                look_ups=range(last + 1), now_us=now_us, found=tail,
+            )  # fmt: skip
+        else:
+            explanation = below_minimum(prompt, limit, self.minimum)
+        self.store.announce(plan)
+        return Match(read, limit, explanation, plan)
+
+    def _routed(
+        self, match: Match, prompt: Prompt, scope: Scope, machine: int, now_us: int
+    ) -> Explanation:
+        """What another machine had in store was missed because of the routing."""
+        explanation = match.explanation
+        salts = [machine_salt(machine) ^ machine_salt(m) for m in range(self.machines.most)]
+        for i in range(len(prompt.keys) - 1, -1, -1):
+            if prompt.tokens[i] <= match.hit_tokens:
+                break
+            elsewhere = [scope.entries.get(prompt.keys[i] ^ s) for s in salts if s]
+            if any(e is not None and e.alive(now_us) for e in elsewhere):
+                return _with_routed(explanation, match.hit_tokens, prompt.tokens[i], machine)
+        return explanation
+
+    def response_started(self, request: Request, match: Match, now_us: int) -> Usage:
+        """Entries become readable; reads and writes renew their life from the request's start."""
+        if match.plan is None:
+            return Usage()
+        assert isinstance(match.plan, Plan)
+        self.store.write(match.plan, now_us)
+        return match.plan.usage
+
+    def abandoned(self, request: Request, match: Match, now_us: int) -> Usage:
+        """Nothing is written; followers learn that a writer was lost."""
+        if match.plan is None:
+            return Usage()
+        assert isinstance(match.plan, Plan)
+        self.store.lose(match.plan)
+        return match.plan.usage
+
+    def notes(self) -> list[str]:
+        """What the run has to say about itself."""
+        busy = self.machines.busy_requests
+        if not busy or self.settings.overflow is not None:
+            return []
+        return [
+            f"{busy:,} requests stood beyond 15 a minute and key, where traffic can overflow to "
+            "other machines; no overflow was modelled (overflow=off)"
+        ]
+
+
+def _split(prompt: Prompt, writes: list[tuple[int, int, int]], read: int) -> Usage:
+    """Each input token once: read, written for 12h, written for 30m, or fresh."""
+    half_day, last = read, read
+    for _, tokens, ttl_us in writes:
+        last = max(last, tokens)
+        if ttl_us == TTL_US["12h"]:
+            half_day = max(half_day, tokens)
+    return Usage(
+        fresh=prompt.total - last,
+        cache_read=read,
+        cache_write_30m=last - half_day,
+        cache_write_12h=half_day - read,
+    )
+
+
+def _with_routed(explanation: Explanation, start: int, end: int, machine: int) -> Explanation:
+    kept = [
+        Segment(max(s.start, end), s.end, s.reason) for s in explanation.segments if s.end > end
+    ]
+    segments = (Segment(start, end, "routed_elsewhere"), *kept)
+    evidence = {**explanation.evidence, "machine": machine}
+    return Explanation(segments, "routed_elsewhere", explanation.candidates, evidence)
