@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 
 from cachecast_datasets.hashing import ROOT, chain, content_hash
-from cachecast_datasets.request import SECTIONS, Boundaries, ContentBlock
+from cachecast_datasets.request import SECTIONS, Boundaries, ContentBlock, Request
+from cachecast_datasets.token_boundaries import TokenBoundaryTracker
+
+__all__ = ["TokenBoundaryTracker", "boundaries_of", "content_boundaries"]
 
 # Equal names mean equal content, but a tool definition and a system text of the same bytes are
 # rendered differently: the section joins the chain before the block does.
@@ -29,3 +32,15 @@ def content_boundaries(blocks: Sequence[ContentBlock]) -> Boundaries:
         names.append(block.section)
         positions.append(number)
     return Boundaries(tokens, hashes, names, positions)
+
+
+def boundaries_of(request: Request, tracker: TokenBoundaryTracker) -> Boundaries | None:
+    """The request's boundaries from its content blocks, else its token blocks, else its own.
+
+    `tracker` must have seen every earlier request of the log.
+    """
+    if request.blocks is not None:
+        return content_boundaries(request.blocks)
+    if request.token_blocks is not None and request.token_block_size is not None:
+        return tracker.boundaries(request)
+    return request.boundaries

@@ -10,14 +10,30 @@ class BadInput(Exception):
 
 
 class LogError(BadInput):
-    """A request log breaks its format; the message starts with the file and the line or row."""
+    """A request log breaks its format; the message starts with the file and the line or row.
+
+    `reason` is the kind of fault, under which `--skip-bad` counts it.
+    """
+
+    reason = "unreadable"
 
 
 class EvidenceError(BadInput):
     """A command needs evidence that this log does not carry."""
 
 
-def at(source: str, line: int | None, problem: str) -> LogError:
+def at(source: str, line: int | None, problem: str, reason: str = "bad value") -> LogError:
     """A LogError that names its place: `FILE line N: problem` (or `FILE: problem`)."""
-    place = source if line is None else f"{source} line {line}"
-    return LogError(f"{place}: {problem}")
+    return _placed(source, "line", line, problem, reason)
+
+
+def at_row(source: str, row: int | None, problem: str, reason: str = "bad value") -> LogError:
+    """The same for Parquet: `FILE row N: problem`, rows counted from 1."""
+    return _placed(source, "row", row, problem, reason)
+
+
+def _placed(source: str, unit: str, number: int | None, problem: str, reason: str) -> LogError:
+    place = source if number is None else f"{source} {unit} {number}"
+    error = LogError(f"{place}: {problem}")
+    error.reason = reason
+    return error

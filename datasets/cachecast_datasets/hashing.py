@@ -1,5 +1,7 @@
 """Content hashes and their chains: xxHash64, unsigned 64-bit, never truncated, never `hash()`."""
 
+import numpy as np
+import numpy.typing as npt
 import xxhash
 
 # the seed of every chain; a fixed number, so that equal logs give equal hashes on every machine
@@ -14,3 +16,28 @@ def content_hash(data: bytes) -> int:
 def chain(parent: int, block_hash: int) -> int:
     """The hash of a prefix: `parent` is everything before, `block_hash` what is appended."""
     return xxhash.xxh64_intdigest(block_hash.to_bytes(8, "little"), seed=parent)
+
+
+def scoped_ids(scope: str, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Hashes for ids that already name whole prefixes inside `scope` (equal id = equal prefix).
+
+    The scope's hash is added modulo 2**64: two ids of one scope never collide, ids of different
+    scopes collide no more often than random hashes, and runs of consecutive ids stay runs, which
+    is what lets 61.7 million of them fit into a few megabytes of Parquet.
+    """
+    return ids + np.uint64(content_hash(scope.encode()))
+
+
+def token_block_hashes(
+    token_ids: npt.NDArray[np.int32], block_tokens: int
+) -> npt.NDArray[np.uint64]:
+    """The chained hash of each full block of `token_ids` (the partial last block has none)."""
+    whole = len(token_ids) // block_tokens
+    data = np.ascontiguousarray(token_ids[: whole * block_tokens], dtype="<i4").tobytes()
+    step = 4 * block_tokens
+    hashes = np.empty(whole, dtype=np.uint64)
+    parent = ROOT
+    for number in range(whole):
+        parent = xxhash.xxh64_intdigest(data[number * step : (number + 1) * step], seed=parent)
+        hashes[number] = parent
+    return hashes

@@ -46,7 +46,7 @@ class ContentBlock:
     label: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Boundaries:
     """The few prompt positions that rules look at, ascending, as parallel lists.
 
@@ -56,6 +56,8 @@ class Boundaries:
     is exactly one boundary per content block, named after its section; on logs that know only
     token blocks they are `tools`, `system`, `turn` (the end of an earlier request of the session),
     `shared` (the longest run shared with any earlier request) and `end`.
+
+    Not frozen for speed of construction only (0.2 µs against 0.7); nobody changes one.
     """
 
     tokens: list[int]
@@ -85,12 +87,16 @@ class Observed:
     diagnosis: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Request:
     """One request. Only `request_id` and `arrival_us` are always known.
 
     Not frozen for speed of construction only: nobody changes a Request after a reader made it,
-    except the import step, which fills in `boundaries`.
+    except the import step, which fills in `boundaries`. Build it by keyword; only the Parquet
+    decoder goes by position (`map(Request, *columns)`, twice as fast).
+
+    A request that never started (a sketch's `"ttft": null`) has status `aborted` and
+    `first_token_s` None; any other status with `first_token_s` None means that the time is unknown.
     """
 
     request_id: str

@@ -1,0 +1,88 @@
+"""kv-cache-tester sessions merged into one JSONL: `timestamp` in seconds, ids as runs.
+
+`hash_runs` is a list of [first id, count]; blocks of 64 tokens, ids that name whole prefixes.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.hashing import scoped_ids
+from cachecast_datasets.json_faults import decode
+from cachecast_datasets.readers.block_ids import check_block_count
+from cachecast_datasets.readers.reader import Head, Reader
+from cachecast_datasets.readers.times import microseconds
+from cachecast_datasets.request import Request
+from cachecast_datasets.request_log import LogMeta
+from cachecast_datasets.source import Source, read_lines
+
+BLOCK_TOKENS = 64
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Line(msgspec.Struct):
+    timestamp: float
+    input_length: _Count
+    hash_runs: list[tuple[_Count, _Count]]
+    session: str | None = None
+    output_length: _Count | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+
+
+def read(source: Source) -> Iterator[Request]:
+    """One request a line; its id is the line number, its scope the file."""
+    for number, line in read_lines(source):
+        try:
+            yield _request(source, number, line)
+        except LogError as problem:
+            source.bad(problem)
+
+
+def _request(source: Source, number: int, line: bytes) -> Request:
+    row = decode(_DECODER, line, source.label, number)
+    try:
+        arrival_us = microseconds(row.timestamp, "timestamp")
+        # before the runs are expanded: a wrong count must not fill the memory
+        count = sum(run[1] for run in row.hash_runs)
+        check_block_count("hash_runs", count, row.input_length, BLOCK_TOKENS)
+        ids = _expanded(row.hash_runs)
+    except ValueError as problem:
+        raise at(source.label, number, str(problem)) from problem
+    return Request(
+        request_id=f"{source.prefix}{number}",
+        arrival_us=arrival_us,
+        session_id=row.session,
+        token_block_size=BLOCK_TOKENS,
+        token_blocks=scoped_ids(source.stem, ids),
+        hash_scope=source.stem,
+        prompt_tokens=row.input_length,
+        output_tokens=row.output_length,
+        source_line=number,
+    )
+
+
+def _expanded(runs: list[tuple[int, int]]) -> npt.NDArray[np.uint64]:
+    for first, count in runs:
+        if first + count > 1 << 64:
+            raise ValueError(f"hash_runs holds {first}, expected 0 <= id < 2**64")
+    parts = [np.uint64(first) + np.arange(count, dtype=np.uint64) for first, count in runs]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
+
+
+def _recognises(head: Head) -> bool:
+    return {"hash_runs", "timestamp", "input_length"} <= head.keys
+
+
+READER = Reader(
+    name="kv-cache-tester-merged",
+    description='merged kv-cache-tester JSONL ({"timestamp": s, "input_length", "hash_runs"})',
+    recognises=_recognises,
+    read=read,
+    meta=LogMeta("kv-cache-tester-merged", "token_blocks", carries_markers=False),
+)

@@ -1,0 +1,78 @@
+"""Mooncake JSONL: `timestamp` in milliseconds, blocks of 512 tokens, the last one may be partial.
+
+Ids name whole prefixes: equal id, equal prompt up to there.
+Format: kvcache-ai/Mooncake, FAST25-release; read 2026-11.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+
+from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.hashing import scoped_ids
+from cachecast_datasets.json_faults import decode
+from cachecast_datasets.readers.block_ids import check_block_count, id_array
+from cachecast_datasets.readers.reader import Head, Reader
+from cachecast_datasets.readers.times import microseconds
+from cachecast_datasets.request import Request
+from cachecast_datasets.request_log import LogMeta
+from cachecast_datasets.source import Source, read_lines
+
+BLOCK_TOKENS = 512
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Line(msgspec.Struct):
+    timestamp: float
+    input_length: _Count
+    hash_ids: list[_Count]
+    output_length: _Count | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+
+
+def read(source: Source) -> Iterator[Request]:
+    """One request a line; its id is the line number, its scope the file."""
+    for number, line in read_lines(source):
+        try:
+            yield _request(source, number, line)
+        except LogError as problem:
+            source.bad(problem)
+
+
+def _request(source: Source, number: int, line: bytes) -> Request:
+    row = decode(_DECODER, line, source.label, number)
+    try:
+        arrival_us = microseconds(row.timestamp, "timestamp", per_second=1000)
+        check_block_count("hash_ids", len(row.hash_ids), row.input_length, BLOCK_TOKENS)
+        ids = id_array(row.hash_ids, "hash_ids")
+    except ValueError as problem:
+        raise at(source.label, number, str(problem)) from problem
+    return Request(
+        request_id=f"{source.prefix}{number}",
+        arrival_us=arrival_us,
+        token_block_size=BLOCK_TOKENS,
+        token_blocks=scoped_ids(source.stem, ids),
+        hash_scope=source.stem,
+        prompt_tokens=row.input_length,
+        output_tokens=row.output_length,
+        source_line=number,
+    )
+
+
+def _recognises(head: Head) -> bool:
+    # a file in seconds has hash_runs, Qwen-Bailian's has chat_id: neither may pass for this one
+    return {"hash_ids", "input_length", "timestamp"} <= head.keys and not (
+        head.keys & {"hash_runs", "chat_id"}
+    )
+
+
+READER = Reader(
+    name="mooncake",
+    description='Mooncake JSONL ({"timestamp": ms, "input_length", "hash_ids"})',
+    recognises=_recognises,
+    read=read,
+    meta=LogMeta("mooncake", "token_blocks", carries_markers=False, keeps_partial_block=True),
+)

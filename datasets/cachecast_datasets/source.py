@@ -1,0 +1,173 @@
+"""One input of an import: its bytes, its lines and what happens to bad ones."""
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+
+from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.request_log import LogMeta
+
+GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+def refuse(problem: LogError) -> None:
+    """What to do with a bad row unless somebody asked to skip: stop."""
+    raise problem
+
+
+@dataclass(slots=True)
+class Source:
+    """A file or folder that a reader reads.
+
+    `prefix` goes before ids that the reader makes up (line numbers), so that several sources do
+    not collide. `bad` is called with each fault; a reader goes on with the next row if it returns.
+    `position` is called with the bytes of the input used so far. A reader may set `meta` where
+    its format alone does not say everything.
+    """
+
+    path: Path
+    prefix: str = ""
+    bad: Callable[[LogError], None] = refuse
+    position: Callable[[int], None] = field(default=lambda done: None)
+    meta: LogMeta | None = None
+    notes: list[str] = field(default_factory=list)
+    accounts_hashed: bool = False
+
+    @property
+    def label(self) -> str:
+        """The file as messages name it."""
+        return str(self.path)
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its endings: the scope of ids that are local to it."""
+        return self.path.name.split(".")[0] or self.path.name
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """The content of `path`, uncompressed on the fly if it starts like gz or zst.
+
+    Reading from a compressed file that ends early raises EOFError.
+    """
+    raw = path.open("rb")
+    magic = raw.read(4)
+    raw.seek(0)
+    if magic.startswith(GZIP_MAGIC):
+        return io.BufferedReader(gzip.GzipFile(fileobj=raw, mode="rb"))
+    if magic.startswith(ZSTD_MAGIC):
+        return io.BufferedReader(_Zstd(raw), 1 << 20)
+    return raw
+
+
+class _Zstd(io.RawIOBase):
+    """A zst stream that, unlike zstandard's own reader, notices when a frame is cut short."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._started = False
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: bytearray | memoryview) -> int:  # type: ignore[override]
+        while not self._ready:
+            if self._frame.eof:
+                rest = self._frame.unused_data
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+                self._started = False
+            else:
+                rest = b""
+            data = rest or self._raw.read(1 << 17)
+            if not data:
+                if self._started:
+                    raise EOFError("zst cut short")
+                return 0
+            self._started = True
+            self._ready = self._frame.decompress(data)
+        count = min(len(target), len(self._ready))
+        target[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    """(line number from 1, line with its end) for every line that is not blank.
+
+    Calls `source.bad` for a line that is no UTF-8 and for compressed data that end early.
+    """
+    number = 0
+    stream = open_bytes(source.path)
+    try:
+        for number, line in enumerate(stream, start=1):
+            if number == 1 and line.startswith(b"\xef\xbb\xbf"):
+                line = line[3:]
+            if number % 256 == 0:
+                source.position(_raw_position(stream))
+            if not line.strip():
+                continue
+            fault = utf8_fault(line)
+            if fault is None:
+                yield number, line
+            else:
+                source.bad(at(source.label, number, fault, "invalid UTF-8"))
+    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+        source.bad(damaged(source.label, number, problem))
+    finally:
+        stream.close()
+
+
+def _raw_position(stream: BinaryIO) -> int:
+    """How far the file itself has been read, compressed bytes included."""
+    inner = getattr(stream, "raw", None)
+    under = getattr(inner, "fileobj", None) or getattr(inner, "_raw", None)
+    return int((under or stream).tell())
+
+
+def read_whole(source: Source, path: Path) -> bytes:
+    """The uncompressed bytes of one JSON file. LogError if it is cut short or no UTF-8."""
+    try:
+        with open_bytes(path) as stream:
+            data = stream.read()
+    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+        raise damaged(str(path), 0, problem) from problem
+    if not data.strip():
+        raise at(str(path), None, "the file is empty, expected a request log", "empty file")
+    fault = utf8_fault(data)
+    if fault is not None:
+        raise at(str(path), None, fault, "invalid UTF-8")
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def damaged(label: str, lines: int, problem: Exception) -> LogError:
+    """The message for compressed data that end early or are broken."""
+    what = (
+        "the compressed data end early (a file cut short)"
+        if isinstance(problem, EOFError)
+        else f"the compressed data are damaged ({problem})"
+    )
+    after = f" after {lines} whole lines" if lines else ""
+    return at(label, None, f"{what}{after}, expected a complete gz or zst file", "cut short")
+
+
+def utf8_fault(data: bytes) -> str | None:
+    """What is wrong with `data` as UTF-8, None if nothing is."""
+    if data.isascii():
+        return None
+    try:
+        data.decode()
+    except UnicodeDecodeError as problem:
+        byte = data[problem.start]
+        return f"byte {problem.start + 1} is 0x{byte:02x}, which is not valid UTF-8"
+    return None

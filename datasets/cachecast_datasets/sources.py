@@ -1,0 +1,108 @@
+"""Which log formats there are, and which of them a file is: by content, never by its name.
+
+To add a format, write one file in `readers/` and enter its READER here.
+"""
+
+import gzip
+import re
+import zlib
+from pathlib import Path
+
+import msgspec
+import zstandard
+
+from cachecast_datasets.errors import at
+from cachecast_datasets.readers import (
+    cachecast_parquet,
+    kv_cache_tester,
+    kv_cache_tester_merged,
+    mooncake,
+    sketch,
+    token_ids,
+)
+from cachecast_datasets.readers.reader import Head, Reader
+from cachecast_datasets.source import damaged, open_bytes
+
+READERS: dict[str, Reader] = {
+    module.READER.name: module.READER
+    for module in (
+        cachecast_parquet, sketch, mooncake, kv_cache_tester, kv_cache_tester_merged, token_ids,
+    )
+}  # fmt: skip
+
+_HEAD_BYTES = 1 << 16
+_LONGEST_LINE = 1 << 28
+_KEY = re.compile(rb'"([A-Za-z_]+)"\s*:')
+
+
+def sniff(path: Path) -> Reader:
+    """The reader for `path` (a file, perhaps gz or zst, or a folder).
+
+    LogError if there is no such file, it is empty, or no format fits; the message lists them all.
+    """
+    head = _head(path)
+    for reader in READERS.values():
+        if reader.recognises(head):
+            return reader
+    raise at(str(path), None, f"{_looks_like(head)}, expected {accepted()}", "wrong kind of file")
+
+
+def accepted() -> str:
+    """All formats, for messages."""
+    return "one of: " + "; ".join(reader.description for reader in READERS.values())
+
+
+def _head(path: Path) -> Head:
+    if path.is_dir():
+        if not kv_cache_tester.session_files(path):
+            problem = "the folder holds no *.json, expected kv-cache-tester sessions"
+            raise at(str(path), None, problem, "no logs")
+        return Head(path, b"", frozenset())
+    try:
+        with open_bytes(path) as stream:
+            magic = stream.read(_HEAD_BYTES)
+    except FileNotFoundError as problem:
+        raise at(str(path), None, "no such file or folder", "missing file") from problem
+    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+        raise damaged(str(path), 0, problem) from problem
+    except OSError as problem:
+        raise at(str(path), None, f"cannot be read: {problem.strerror}", "unreadable") from problem
+    if not magic.strip():
+        raise at(str(path), None, "the file is empty, expected a request log", "empty file")
+    text = magic.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return Head(path, magic, _keys(path, text) if text.startswith(b"{") else frozenset())
+
+
+def _keys(path: Path, head: bytes) -> frozenset[str]:
+    """The keys of the first object: of the first line, of the whole file, or what looks so."""
+    decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+    try:
+        with open_bytes(path) as stream:
+            line = stream.readline(_LONGEST_LINE)
+            while line and not line.strip():
+                line = stream.readline(_LONGEST_LINE)
+            try:
+                return frozenset(decoder.decode(line.removeprefix(b"\xef\xbb\xbf")))
+            except msgspec.DecodeError:
+                if len(line) < 3:  # `{` alone: printed over several lines
+                    return frozenset(decoder.decode(line + stream.read(_LONGEST_LINE)))
+    except (msgspec.DecodeError, UnicodeDecodeError, EOFError, OSError, zlib.error):
+        pass
+    except zstandard.ZstdError:
+        pass
+    # the first line is broken: let the right reader say so
+    return frozenset(key.decode() for key in _KEY.findall(head))
+
+
+def _looks_like(head: Head) -> str:
+    if head.keys:
+        few = ", ".join(sorted(head.keys)[:8])
+        note = " (Qwen-Bailian is not read yet)" if "chat_id" in head.keys else ""
+        return f"JSON with the keys {few}{note}"
+    try:
+        text = head.magic[:-4].decode() if len(head.magic) == _HEAD_BYTES else head.magic.decode()
+    except UnicodeDecodeError:
+        return "not text and not Parquet"
+    if text.lstrip().startswith("["):
+        return "a JSON array"
+    return "not text and not Parquet" if "\x00" in text else "text that is not JSON"
