@@ -3,15 +3,16 @@
 from collections.abc import Callable
 
 from cachecast_datasets.errors import BadInput
-from cachecast_pricing.rules.facts import ProviderFacts, all_facts
+from cachecast_pricing.rules.facts import all_facts
 from cachecast_pricing.rules.interval import IntervalBoundaries
 from cachecast_pricing.rules.marked import MarkedBoundaries
-from cachecast_pricing.rules.protocol import CacheRules
+from cachecast_pricing.rules.memory import Memory
+from cachecast_pricing.rules.protocol import CacheRules, Setup
 from cachecast_pricing.rules.settings import RuleSettings
 from cachecast_pricing.rules.units import WholePrefixUnits
 from cachecast_pricing.rules.written import WrittenBoundaries
 
-Family = Callable[[ProviderFacts, str, RuleSettings, bool], CacheRules]
+Family = Callable[[Setup], CacheRules]
 
 FAMILIES: dict[str, Family] = {
     "marked": MarkedBoundaries,
@@ -43,12 +44,21 @@ def family_of(provider: str, model: str) -> str:
 
 
 def rules_for(
-    provider: str, model: str, settings: RuleSettings, carries_markers: bool
+    provider: str,
+    model: str,
+    settings: RuleSettings,
+    carries_markers: bool,
+    memory: Memory | None = None,
 ) -> CacheRules:
-    """Fresh, empty rules of `model` for one scenario. BadInput for settings it does not offer."""
+    """Rules of `model` for one scenario, empty unless `memory` is shared with others.
+
+    Raises BadInput for a lifetime that the family does not offer.
+    """
     family = family_of(provider, model)
     offered = TTLS.get(family)
     if settings.ttl is not None and (offered is None or settings.ttl not in offered):
         accepted = "no ttl" if offered is None else " or ".join(offered)
         raise BadInput(f"ttl={settings.ttl}: {provider} {model} offers {accepted}")
-    return FAMILIES[family](all_facts()[provider], model, settings, carries_markers)
+    facts = all_facts()[provider]
+    shared = Memory() if memory is None else memory
+    return FAMILIES[family](Setup(facts, model, settings, carries_markers, shared))

@@ -8,14 +8,13 @@ matched breakpoint without hidden tokens, floored to 128; no write fee. Sources:
 
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.explain import Found, explain, held_index
-from cachecast_pricing.rules.facts import Interval, ProviderFacts
+from cachecast_pricing.rules.facts import Interval
 from cachecast_pricing.rules.markers import OPENAI_MARKERS
-from cachecast_pricing.rules.memory import Memory
 from cachecast_pricing.rules.prefix_tree import Node, announce, live_length, settle
 from cachecast_pricing.rules.prompt import Prompt
-from cachecast_pricing.rules.protocol import Match
+from cachecast_pricing.rules.protocol import Match, Setup
 from cachecast_pricing.rules.runs import Runs
-from cachecast_pricing.rules.settings import SECOND_US, RuleSettings
+from cachecast_pricing.rules.settings import SECOND_US
 from cachecast_pricing.rules.store import EntryStore, Plan, below_minimum, not_requested, refusal
 from cachecast_pricing.rules.trees import Trees
 from cachecast_pricing.usage import Usage
@@ -26,17 +25,16 @@ REPORTED_STEP = 128
 class IntervalBoundaries:
     """OpenAI's cache before GPT-5.6, for one scenario."""
 
-    def __init__(
-        self, facts: ProviderFacts, model: str, settings: RuleSettings, carries_markers: bool
-    ) -> None:
+    def __init__(self, setup: Setup) -> None:
+        facts, settings = setup.facts, setup.settings
         assert facts.interval is not None
         self.facts: Interval = facts.interval
-        self.step = facts.interval.steps[model]
-        self.extended = model in facts.interval.extended.models
-        self.minimum = facts.minimum_for(model)
+        self.step = facts.interval.steps[setup.model]
+        self.extended = setup.model in facts.interval.extended.models
+        self.minimum = setup.minimum
         self.settings = settings
         self.key_settings = facts.setting
-        self.memory = Memory()
+        self.memory = setup.memory
         self.store = EntryStore(self.memory, settings.grace_us)
         self.trees = Trees()
 
@@ -74,7 +72,7 @@ class IntervalBoundaries:
             )  # fmt: skip
         plan = Plan(
             scope, now_us, self._end_entry(prompt, request), None,
-            Usage(fresh=prompt.total - read, cache_read=read),
+            Usage(fresh=prompt.total - read, cache_read=read, output=prompt.output),
         )  # fmt: skip
         if asked:
             plan.path = tree.insert(runs.hashes, shared, node)

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.explain import explain, held_index
-from cachecast_pricing.rules.facts import ProviderFacts
 from cachecast_pricing.rules.markers import anthropic_marks
-from cachecast_pricing.rules.memory import Memory, Scope
+from cachecast_pricing.rules.memory import Scope
 from cachecast_pricing.rules.prompt import Prompt
-from cachecast_pricing.rules.protocol import Match
-from cachecast_pricing.rules.settings import TTL_US, RuleSettings
+from cachecast_pricing.rules.protocol import Match, Setup
+from cachecast_pricing.rules.settings import TTL_US
 from cachecast_pricing.rules.store import EntryStore, Plan, below_minimum, not_requested, refusal
 from cachecast_pricing.usage import Usage
 
@@ -22,16 +21,15 @@ from cachecast_pricing.usage import Usage
 class MarkedBoundaries:
     """Anthropic's cache for one scenario. `carries_markers`: the log's source can show markers."""
 
-    def __init__(
-        self, facts: ProviderFacts, model: str, settings: RuleSettings, carries_markers: bool
-    ) -> None:
-        self.minimum = facts.minimum_for(model)
-        self.policy = settings.mark or ("log" if carries_markers else "auto")
+    def __init__(self, setup: Setup) -> None:
+        facts, settings = setup.facts, setup.settings
+        self.minimum = setup.minimum
+        self.policy = settings.mark or ("log" if setup.carries_markers else "auto")
         self.settings = settings
         self.key_settings = [
             s for s in facts.setting if settings.tool_choice or s.name != "tool_choice"
         ]
-        self.memory = Memory()
+        self.memory = setup.memory
         self.store = EntryStore(self.memory, settings.grace_us, settings.upgrade)
 
     def look_up(self, request: Request, now_us: int) -> Match:
@@ -131,4 +129,5 @@ def _split(prompt: Prompt, usable: Sequence[tuple[int, str]], read: int) -> Usag
         cache_read=read,
         cache_write_5m=last - hour,
         cache_write_1h=hour - read,
+        output=prompt.output,
     )

@@ -17,13 +17,13 @@ class Prompt:
     """Positions of one prompt, ascending.
 
     `tokens`, `hashes` (chained, of the text alone), `keys` (hash and settings), `names` and
-    `positions` are parallel; `total` is the whole prompt in tokens. `blocks` (if known) are
-    parallel too. `settings` are the key settings that differ from their defaults.
+    `positions` are parallel, `blocks` too if known; `total` is the whole prompt in tokens,
+    `output` the answer. `settings` are the key settings that differ from their defaults.
     """
 
     __slots__ = (
-        "blocks", "hashes", "key_settings", "keys", "names", "positions", "request", "settings",
-        "tokens", "total",
+        "blocks", "hashes", "key_settings", "keys", "names", "output", "positions", "request",
+        "settings", "tokens", "total",
     )  # fmt: skip
 
     def __init__(self, request: Request, key_settings: Sequence[KeySetting], images: bool) -> None:
@@ -37,6 +37,7 @@ class Prompt:
         self.blocks: list[ContentBlock] | None = request.blocks
         total = request.prompt_tokens
         self.total = total if total is not None else (self.tokens[-1] if self.tokens else 0)
+        self.output = request.output_tokens or 0
         self.key_settings = key_settings
         self.settings = NO_SETTINGS
         salts = self._salts(request, key_settings, images)

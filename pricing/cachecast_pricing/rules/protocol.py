@@ -1,9 +1,13 @@
 """What every family of cache rules offers: look up at arrival, write when the response starts."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from cachecast_datasets.request import Request
+from cachecast_pricing.rules.facts import ProviderFacts
+from cachecast_pricing.rules.memory import Memory
 from cachecast_pricing.rules.reasons import Explanation
+from cachecast_pricing.rules.settings import RuleSettings
 from cachecast_pricing.usage import Usage
 
 
@@ -32,6 +36,26 @@ class Match:
         self.rejected = rejected
 
 
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a family of rules starts from.
+
+    `carries_markers`: the log's source can show markers, so that none there means none was sent.
+    `memory` is shared by the models of one provider in one scenario.
+    """
+
+    facts: ProviderFacts
+    model: str
+    settings: RuleSettings
+    carries_markers: bool
+    memory: Memory
+
+    @property
+    def minimum(self) -> int:
+        """The shortest prefix that this model caches, in tokens."""
+        return self.facts.minimum_for(self.model)
+
+
 class CacheRules(Protocol):
     """One provider's cache as a state machine; it never looks at a clock, only at `now_us`.
 
@@ -44,7 +68,7 @@ class CacheRules(Protocol):
         ...
 
     def response_started(self, request: Request, match: Match, now_us: int) -> Usage:
-        """Write and refresh entries as of `now_us`; the request's prompt by class (output 0)."""
+        """Write and refresh entries as of `now_us`; the request's tokens by class."""
         ...
 
     def abandoned(self, request: Request, match: Match, now_us: int) -> Usage:

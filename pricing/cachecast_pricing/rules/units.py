@@ -9,13 +9,12 @@ Source: api-docs.deepseek.com kv_cache guide, 2026-09.
 from cachecast_datasets.hashing import chain, content_hash
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.explain import Found, explain, held_index
-from cachecast_pricing.rules.facts import ProviderFacts
-from cachecast_pricing.rules.memory import Memory, Scope
+from cachecast_pricing.rules.memory import Scope
 from cachecast_pricing.rules.prefix_tree import Node, announce, live_length, settle
 from cachecast_pricing.rules.prompt import Prompt
-from cachecast_pricing.rules.protocol import Match
+from cachecast_pricing.rules.protocol import Match, Setup
 from cachecast_pricing.rules.runs import Runs
-from cachecast_pricing.rules.settings import SECOND_US, RuleSettings
+from cachecast_pricing.rules.settings import SECOND_US
 from cachecast_pricing.rules.store import EntryStore, Plan
 from cachecast_pricing.rules.trees import Trees
 from cachecast_pricing.usage import Usage
@@ -26,13 +25,12 @@ _ASSISTANT = content_hash(b"assistant")  # how the request log chains an assista
 class WholePrefixUnits:
     """DeepSeek's cache for one scenario."""
 
-    def __init__(
-        self, facts: ProviderFacts, model: str, settings: RuleSettings, carries_markers: bool
-    ) -> None:
+    def __init__(self, setup: Setup) -> None:
+        facts, settings = setup.facts, setup.settings
         assert facts.units is not None
         self.life_us = facts.units.life_s * SECOND_US
         self.settings = settings
-        self.memory = Memory()
+        self.memory = setup.memory
         self.store = EntryStore(self.memory, settings.grace_us, delay_us=settings.build_delay_us)
         self.trees = Trees()
 
@@ -107,7 +105,7 @@ class WholePrefixUnits:
         ends = {len(hashes)} | ({live} if live > whole else set())
         writes = [(hashes[n - 1], runs.tokens_at(n), life) for n in sorted(ends) if n]
         hit = scope.entries.get(hashes[whole - 1]) if whole else None
-        usage = Usage(fresh=prompt.total - read, cache_read=read)
+        usage = Usage(fresh=prompt.total - read, cache_read=read, output=prompt.output)
         plan = Plan(scope, now_us, writes, hit, usage)
         if self.settings.output_units and request.answer_hash is not None and hashes:
             end = chain(chain(hashes[-1], _ASSISTANT), request.answer_hash)

@@ -10,13 +10,12 @@ from dataclasses import replace
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.breakpoints import Breakpoints, breakpoints
 from cachecast_pricing.rules.explain import Found, explain, held_index
-from cachecast_pricing.rules.facts import ProviderFacts
 from cachecast_pricing.rules.machines import Machines, machine_salt
-from cachecast_pricing.rules.memory import Memory, Scope
+from cachecast_pricing.rules.memory import Scope
 from cachecast_pricing.rules.prompt import Prompt
-from cachecast_pricing.rules.protocol import Match
+from cachecast_pricing.rules.protocol import Match, Setup
 from cachecast_pricing.rules.reasons import Explanation, Segment
-from cachecast_pricing.rules.settings import TTL_US, RuleSettings
+from cachecast_pricing.rules.settings import TTL_US
 from cachecast_pricing.rules.store import EntryStore, Plan, below_minimum, not_requested, refusal
 from cachecast_pricing.usage import Usage
 
@@ -24,14 +23,13 @@ from cachecast_pricing.usage import Usage
 class WrittenBoundaries:
     """OpenAI's cache from GPT-5.6 on, for one scenario."""
 
-    def __init__(
-        self, facts: ProviderFacts, model: str, settings: RuleSettings, carries_markers: bool
-    ) -> None:
-        self.minimum = facts.minimum_for(model)
+    def __init__(self, setup: Setup) -> None:
+        facts, settings = setup.facts, setup.settings
+        self.minimum = setup.minimum
         self.policy = settings.mark or "log"
         self.settings = settings
         self.key_settings = facts.setting
-        self.memory = Memory()
+        self.memory = setup.memory
         self.store = EntryStore(self.memory, settings.grace_us)
         self.machines = Machines(settings.overflow)
 
@@ -46,7 +44,7 @@ class WrittenBoundaries:
         known = held_index(prompt, scope)
         if not points.writes:
             memory.remember(scope, request, prompt.hashes, known)
-            plan = Plan(scope, now_us, [], None, Usage(fresh=prompt.total))
+            plan = Plan(scope, now_us, [], None, Usage(fresh=prompt.total, output=prompt.output))
             return Match(0, 0, not_requested(prompt), plan)
         machine, busy = self.machines.place(prompt, scope, now_us)
         if machine:
@@ -161,6 +159,7 @@ def _split(prompt: Prompt, writes: list[tuple[int, int, int]], read: int) -> Usa
         cache_read=read,
         cache_write_30m=last - half_day,
         cache_write_12h=half_day - read,
+        output=prompt.output,
     )
 
 

@@ -1,0 +1,135 @@
+"""The ledger: one row per request and scenario, exact charges, and what each miss cost."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from cachecast_datasets.errors import BadInput
+from cachecast_datasets.request import Request
+from cachecast_pricing.charge import Charge, NoPrice, charge, without_cache
+from cachecast_pricing.model_ids import ModelRef
+from cachecast_pricing.rates import ClassPrices
+from cachecast_pricing.rules.reasons import Segment
+from cachecast_pricing.usage import Usage
+from cachecast_sim.pricer import Pricer
+from cachecast_sim.provider import Outcome
+
+# From the hit upwards a prompt is written for long, then for short lives, then fresh.
+_WRITE_ORDER = (
+    "cache_write_12h", "cache_write_1h", "cache_write_30m", "cache_write_5m", "cache_write_unknown",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Tokens of one request that were not read for one reason.
+
+    `cost` = picounits above the read price; None where a price is missing.
+    """
+
+    reason: str
+    tokens: int
+    cost: int | None
+
+
+@dataclass(slots=True)
+class LedgerRow:
+    """One request under one scenario. Money in picounits; `charge` None: no price."""
+
+    outcome: Outcome
+    model: ModelRef | None
+    charge: Charge | None
+    without_cache: int | None
+    misses: list[Miss]
+
+    @property
+    def request(self) -> Request:
+        """The request of the log."""
+        return self.outcome.request
+
+    @property
+    def usage(self) -> Usage:
+        """Its tokens by class."""
+        return self.outcome.usage
+
+
+def ledger(outcomes: Iterable[Outcome], pricer: Pricer) -> Iterator[LedgerRow]:
+    """The outcomes with their charges, in the same order."""
+    for outcome in outcomes:
+        yield row_of(outcome, pricer)
+
+
+def row_of(outcome: Outcome, pricer: Pricer) -> LedgerRow:
+    """One outcome priced: the charge, the charge without any cache, the cost of each miss."""
+    request = outcome.request
+    ref = pricer.model_of(request)
+    moment = None if ref is None else pricer.moment(request, ref)
+    segments = outcome.explanation.segments
+    if moment is None:
+        return LedgerRow(outcome, ref, None, None, _unpriced(segments))
+    usage = outcome.usage
+    prices = moment.prices(usage.prompt_tokens)
+    try:
+        paid = charge(usage, prices)
+        plain = without_cache(usage, prices)
+    except NoPrice as problem:
+        pricer.assumptions[f"no price: {moment.card.model}, {problem}"] = None
+        return LedgerRow(outcome, ref, None, None, _unpriced(segments))
+    if outcome.status == "aborted":  # billed somewhere between not at all and in full
+        paid = Charge(
+            paid.currency, paid.fresh, paid.cache_read, paid.cache_write, paid.output,
+            paid.storage, low=0, high=paid.high,
+        )  # fmt: skip
+    return LedgerRow(outcome, ref, paid, plain, miss_costs(usage, segments, prices))
+
+
+def _unpriced(segments: Iterable[Segment]) -> list[Miss]:
+    return [Miss(s.reason, s.end - s.start, None) for s in segments]
+
+
+def miss_costs(usage: Usage, segments: Iterable[Segment], prices: ClassPrices) -> list[Miss]:
+    """What each segment cost above the read price, from the classes that its tokens fell in.
+
+    A model without a read price has no such cost (None), except for segments of no tokens.
+    """
+    read_price = prices.cache_read
+    spans = None
+    misses = []
+    for segment in segments:
+        start, end = segment.start, segment.end
+        if read_price is None:
+            misses.append(Miss(segment.reason, end - start, 0 if start == end else None))
+            continue
+        if spans is None:
+            spans = _spans(usage, prices)
+        cost = 0
+        for low, high, price in spans:
+            overlap = min(high, end) - max(low, start)
+            if overlap > 0:
+                cost += overlap * (price - read_price)
+        misses.append(Miss(segment.reason, end - start, cost))
+    return misses
+
+
+def _spans(usage: Usage, prices: ClassPrices) -> list[tuple[int, int, int]]:
+    """(start, end, picounits a token) of every unread stretch of the prompt."""
+    at = usage.cache_read
+    spans = []
+    if usage.cache_write:
+        for name in _WRITE_ORDER:
+            tokens: int = getattr(usage, name)
+            if tokens:
+                spans.append((at, at + tokens, write_price(prices, name)))
+                at += tokens
+    if usage.fresh and prices.fresh is not None:
+        spans.append((at, at + usage.fresh, prices.fresh))
+    return spans
+
+
+def write_price(prices: ClassPrices, name: str) -> int:
+    """The price of a write class; an unknown lifetime takes the cheapest there is."""
+    if name == "cache_write_unknown":
+        return min(prices.write_prices)
+    price: int | None = getattr(prices, name)
+    if price is None:
+        raise BadInput(f"no price for {name}")
+    return price
