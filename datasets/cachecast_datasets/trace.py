@@ -19,7 +19,7 @@ from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import EVIDENCE, FORMAT_NAME, SCHEMA, VERSION, LogMeta
 from cachecast_datasets.summary import ImportSummary
 
-BATCH_ROWS = 2048
+BATCH_ROWS = 1024  # small enough for the processor cache: faster than 512 or 2048
 
 # what boundaries are computed from, where a file has none
 _SOURCES_OF_BOUNDARIES = (
@@ -39,6 +39,7 @@ class Trace:
         """Open `path` and check its columns. LogError if it is no request log."""
         self.path = path
         self.imported: ImportSummary | None = None
+        self.ours = False
         source = str(path)
         with self._file() as file:
             self._schema = file.schema_arrow
@@ -110,7 +111,8 @@ class Trace:
     def _file(self) -> pq.ParquetFile:
         try:
             # a dictionary of boundary names decodes once instead of once a boundary
-            return pq.ParquetFile(self.path, read_dictionary=["boundaries.list.element.name"])
+            encoded = ["boundaries.list.element.name"] if self.ours else None
+            return pq.ParquetFile(self.path, read_dictionary=encoded)
         except FileNotFoundError as problem:
             raise at(str(self.path), None, "no such file") from problem
         except (pa.ArrowInvalid, OSError) as problem:
@@ -161,7 +163,11 @@ def check_nulls(batch: pa.RecordBatch, source: str, first_row: int) -> None:
 
 def _read(file: pq.ParquetFile, names: list[str], source: str) -> Iterator[pa.RecordBatch]:
     try:
-        yield from file.iter_batches(BATCH_ROWS, columns=names)
+        # a row group at a time: a batch over two of them would mix two dictionaries of names
+        for group in range(file.num_row_groups):
+            yield from file.iter_batches(
+                BATCH_ROWS, row_groups=[group], columns=names, use_threads=False
+            )
     except (pa.ArrowInvalid, OSError) as problem:
         raise at(
             source, None, f"the Parquet is damaged: {str(problem).splitlines()[0]}"
