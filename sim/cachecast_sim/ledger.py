@@ -1,16 +1,16 @@
 """The ledger: one row per request and scenario, exact charges, and what each miss cost."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cachecast_datasets.errors import BadInput
-from cachecast_datasets.request import Request
+from cachecast_datasets.request import Observed, Request
 from cachecast_pricing.charge import Charge, NoPrice, charge, without_cache
 from cachecast_pricing.model_ids import ModelRef
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.rules.reasons import Segment
-from cachecast_pricing.usage import Usage
-from cachecast_sim.pricer import Pricer
+from cachecast_pricing.usage import CLASSES, Usage
+from cachecast_sim.pricer import Moment, Pricer
 from cachecast_sim.provider import Outcome
 
 # From the hit upwards a prompt is written for long, then for short lives, then fresh.
@@ -33,13 +33,18 @@ class Miss:
 
 @dataclass(slots=True)
 class LedgerRow:
-    """One request under one scenario. Money in picounits; `charge` None: no price."""
+    """One request under one scenario. Money in picounits; `charge` None: no price.
+
+    `observed_charge` is what the log's own usage costs at the same prices, None where the log does
+    not tell every class.
+    """
 
     outcome: Outcome
     model: ModelRef | None
     charge: Charge | None
     without_cache: int | None
     misses: list[Miss]
+    observed_charge: Charge | None = None
 
     @property
     def request(self) -> Request:
@@ -75,11 +80,33 @@ def row_of(outcome: Outcome, pricer: Pricer) -> LedgerRow:
         pricer.assumptions[f"no price: {moment.card.model}, {problem}"] = None
         return LedgerRow(outcome, ref, None, None, _unpriced(segments))
     if outcome.status == "aborted":  # billed somewhere between not at all and in full
-        paid = Charge(
-            paid.currency, paid.fresh, paid.cache_read, paid.cache_write, paid.output,
-            paid.storage, low=0, high=paid.high,
-        )  # fmt: skip
-    return LedgerRow(outcome, ref, paid, plain, miss_costs(usage, segments, prices))
+        paid = replace(paid, low=0)
+    if outcome.unknown_tokens:
+        paid = _with_unknown(paid, prices, outcome.unknown_tokens)
+    row = LedgerRow(outcome, ref, paid, plain, miss_costs(usage, segments, prices))
+    if request.observed is not None:
+        row.observed_charge = _observed_charge(request.observed, moment)
+    return row
+
+
+def _observed_charge(observed: Observed, moment: Moment) -> Charge | None:
+    classes = {name: getattr(observed, name) for name in CLASSES}
+    if None in classes.values():
+        return None
+    usage = Usage(**classes)
+    try:
+        return charge(usage, moment.prices(usage.prompt_tokens))
+    except NoPrice:
+        return None
+
+
+def _with_unknown(paid: Charge, prices: ClassPrices, tokens: int) -> Charge:
+    """The interval of tokens charged as fresh whose class is unknown: all read to all written."""
+    assert prices.fresh is not None  # they were charged as fresh
+    cheapest = min(p for p in (prices.fresh, prices.cache_read) if p is not None)
+    dearest = max(prices.fresh, *prices.write_prices)
+    low = paid.low - tokens * (prices.fresh - cheapest)
+    return replace(paid, low=low, high=paid.high + tokens * (dearest - prices.fresh))
 
 
 def _unpriced(segments: Iterable[Segment]) -> list[Miss]:

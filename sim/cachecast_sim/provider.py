@@ -29,6 +29,7 @@ class Outcome:
 
     `status`: ok, aborted (before its first token: the charge lies anywhere between nothing and all
     of `usage`), rejected (nothing was processed or billed). `ordinal` counts from 0 in log order.
+    `unknown_tokens` are tokens in `usage.fresh` whose class the log does not tell.
     """
 
     request: Request
@@ -37,6 +38,7 @@ class Outcome:
     usage: Usage
     hit_tokens: int
     explanation: Explanation
+    unknown_tokens: int = 0
 
 
 def first_token_us(request: Request, hit_tokens: int, fixed_s: float | None) -> int:
@@ -61,6 +63,7 @@ class ProviderWorld:
         self._rules_of = rules_of
         self._first_token_s = first_token_s
         self._env = simpy.Environment()
+        self.estimated_first_tokens = 0
         self._arrived = 0
         self._next = 0
         self._waiting: dict[int, Outcome] = {}
@@ -99,6 +102,7 @@ class ProviderWorld:
             usage = rules.abandoned(request, match, now)
             self._finish(self._outcome(request, ordinal, "aborted", usage, match))
             return
+        self.estimated_first_tokens += request.first_token_s is None
         delay = first_token_us(request, match.hit_tokens, self._first_token_s)
 
         def start(event: simpy.Event) -> None:

@@ -121,7 +121,11 @@ class IntervalBoundaries:
 
     def notes(self) -> list[str]:
         """What the run has to say about itself."""
-        return []
+        life = self.facts.life_s
+        return [
+            f"breakpoints every {self.step:,} tokens after {self.settings.hidden} hidden ones, "
+            f"entries live {life.extended} s idle (24h class) or {life.in_memory} s (in memory)"
+        ]
 
 
 def _found(live: int, shared: int, node: Node | None, now_us: int) -> list[Found]:

@@ -23,7 +23,10 @@ class MarkedBoundaries:
 
     def __init__(self, setup: Setup) -> None:
         facts, settings = setup.facts, setup.settings
+        self.model = setup.model
         self.minimum = setup.minimum
+        self.listed = setup.model in facts.minimum.models
+        self.lookback_off = False
         self.policy = settings.mark or ("log" if setup.carries_markers else "auto")
         self.settings = settings
         self.key_settings = [
@@ -83,7 +86,8 @@ class MarkedBoundaries:
         """Look-back positions: a run of tool_use or tool_result blocks counts as one (A2)."""
         if prompt.blocks is None:
             if None in prompt.positions:
-                return None  # unknown: look-back is off, and the assumptions say so
+                self.lookback_off = True
+                return None
             return prompt.positions  # type: ignore[return-value]
         if not self.settings.group_tools:
             return list(range(1, len(prompt.blocks) + 1))
@@ -113,7 +117,12 @@ class MarkedBoundaries:
 
     def notes(self) -> list[str]:
         """What the run has to say about itself."""
-        return []
+        notes = []
+        if not self.listed:
+            notes.append(f"{self.model}: no source states a minimum, {self.minimum:,} assumed")
+        if self.lookback_off:
+            notes.append("look-back is off: the log does not tell how many content blocks it has")
+        return notes
 
 
 def _split(prompt: Prompt, usable: Sequence[tuple[int, str]], read: int) -> Usage:

@@ -33,6 +33,7 @@ class WholePrefixUnits:
         self.memory = setup.memory
         self.store = EntryStore(self.memory, settings.grace_us, delay_us=settings.build_delay_us)
         self.trees = Trees()
+        self.token_blocks = False
 
     def look_up(self, request: Request, now_us: int) -> Match:
         """The longest stored unit that the prompt contains whole."""
@@ -40,6 +41,7 @@ class WholePrefixUnits:
         scope = self.memory.scope(request)
         known = held_index(prompt, scope)
         runs = Runs(prompt, request)
+        self.token_blocks = self.token_blocks or request.token_blocks is not None
         tree = self.trees.of(scope)
         shared, node = tree.locate(runs.hashes)
         live = live_length(node, shared, now_us)
@@ -138,4 +140,14 @@ class WholePrefixUnits:
 
     def notes(self) -> list[str]:
         """What the run has to say about itself."""
-        return []
+        hours = (self.life_us // SECOND_US) / 3600
+        notes = [
+            f"DeepSeek promises no lifetime: units live {hours:g} h after their last use, "
+            f"readable {self.settings.build_delay_s:g} s after the response started"
+        ]
+        if self.token_blocks:
+            notes.append(
+                "the log knows only token blocks, so units at the end of outputs are left out: "
+                "reads are a lower bound"
+            )
+        return notes

@@ -1,0 +1,120 @@
+"""One scenario over one log: the whole main job, as a stream of ledger rows."""
+
+from collections.abc import Iterable, Iterator
+
+from cachecast_datasets.errors import EvidenceError
+from cachecast_datasets.request import Request
+from cachecast_datasets.request_log import LogMeta
+from cachecast_pricing.catalog import Catalog
+from cachecast_pricing.rules.families import family_of, has_rules
+from cachecast_pricing.rules.settings import changed
+from cachecast_sim.ledger import LedgerRow, ledger
+from cachecast_sim.observed import observed_outcomes
+from cachecast_sim.pricer import Pricer
+from cachecast_sim.provider import ProviderWorld
+from cachecast_sim.rulebook import Rulebook
+from cachecast_sim.scenario import Scenario
+
+_ALWAYS = (
+    "account", "session_id", "agent_id", "provider", "platform", "region", "model", "service_tier",
+    "speed", "is_batch", "settings", "cache_mode", "blocks", "boundaries", "token_block_size",
+    "hash_scope", "answer_hash", "prompt_tokens", "output_tokens", "tools_tokens", "system_tokens",
+    "first_token_s", "end_s", "observed", "status",
+)  # fmt: skip
+_RUN_FAMILIES = ("interval", "units")  # these look at runs of token blocks
+
+
+class Billing:
+    """A scenario about to be run over a log; use it once."""
+
+    def __init__(self, scenario: Scenario, catalog: Catalog, meta: LogMeta) -> None:
+        self.scenario = scenario
+        self.meta = meta
+        self.pricer = Pricer(scenario, catalog, meta.time_origin == "absolute")
+        self.counts_only = meta.evidence == "counts"
+        self.rulebook: Rulebook | None = None
+        self.world: ProviderWorld | None = None
+        if not self.counts_only:
+            self.rulebook = Rulebook(self.pricer, scenario.settings, meta.carries_markers)
+            self.world = ProviderWorld(self.rulebook.rules_of, scenario.settings.first_token_s)
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the log that this scenario reads."""
+        return (*_ALWAYS, "token_blocks") if self._reads_runs() else _ALWAYS
+
+    def _reads_runs(self) -> bool:
+        model = self.scenario.model
+        if self.counts_only:
+            return False
+        if model is None:
+            return True
+        return has_rules(model.provider) and (
+            family_of(model.provider, model.model) in _RUN_FAMILIES
+        )
+
+    def rows(self, requests: Iterable[Request]) -> Iterator[LedgerRow]:
+        """Every request of the log, in its order, with usage, reasons and charges."""
+        if self.world is None:
+            return ledger(observed_outcomes(self._same_provider(requests)), self.pricer)
+        return ledger(self.world.outcomes(requests), self.pricer)
+
+    def _same_provider(self, requests: Iterable[Request]) -> Iterator[Request]:
+        """A counts-only log can be repriced within its provider, not re-cached under another."""
+        model = self.scenario.model
+        for request in requests:
+            if model is not None:
+                own = self.pricer.catalog.find(request.model, request.provider)
+                if own is not None and own.provider != model.provider:
+                    raise EvidenceError(
+                        f"request {request.request_id}: this log has counts only, so {own.model}'s "
+                        f"usage can be repriced, but not re-cached under {model.provider}'s rules; "
+                        "that needs a log with content blocks or token blocks"
+                    )
+            yield request
+
+    def assumptions(self) -> list[str]:
+        """What the result rests on, in plain sentences; complete once all rows were taken."""
+        found = [self._markers(), self._scope(), self._first_token(), self._prices()]
+        found += [f"{name} = {value}" for name, value in changed(self.scenario.settings).items()]
+        if self.counts_only:
+            found = [
+                self._prices(),
+                "counts only: the usage is the observed one, nothing simulated",
+            ]
+        if self.rulebook is not None:
+            found += self.rulebook.notes()
+        found += self.pricer.assumptions
+        return [sentence for sentence in found if sentence]
+
+    def _markers(self) -> str:
+        asked = self.scenario.settings.mark
+        if asked is not None:
+            return f"markers: mark={asked}"
+        if self.meta.carries_markers:
+            return "markers: as the log has them (mark=log)"
+        return "markers: the log cannot carry them, so mark=auto: tools + system, and the end"
+
+    def _scope(self) -> str:
+        return (
+            "caches are isolated by account (else the log's hash scope), the log's own model, "
+            "platform and region"
+        )
+
+    def _first_token(self) -> str:
+        estimated = self.world.estimated_first_tokens if self.world is not None else 0
+        if not estimated:
+            return ""
+        if self.scenario.settings.first_token_s is not None:
+            return (
+                f"first token {self.scenario.settings.first_token_s} s after {estimated:,} arrivals"
+            )
+        return (
+            f"first token of {estimated:,} requests estimated: "
+            "min(end, 0.5 s + 0.1 ms a token not read) after the arrival"
+        )
+
+    def _prices(self) -> str:
+        if self.pricer.by_arrival:
+            return "prices of each request's own arrival"
+        why = "" if self.scenario.on is not None else ", the newest day of the catalogue"
+        return f"prices of {self.pricer.fixed_on.date()}{why}"
