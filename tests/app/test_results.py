@@ -1,5 +1,6 @@
 """A run is a folder that is there whole, or not there at all."""
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -145,6 +146,30 @@ def test_a_run_in_a_folder_that_does_not_exist_is_refused_with_its_name(tmp_path
     """We make one folder, not a chain of them that a typing error asked for."""
     with pytest.raises(BadInput, match=r"nowhere does not exist; make it first"):
         _write(tmp_path / "nowhere" / "run")
+
+
+def test_a_link_to_a_run_is_followed(tmp_path: Path) -> None:
+    """The run behind the link is replaced, the link stays."""
+    _write(tmp_path / "real", rows=1)
+    (tmp_path / "latest").symlink_to("real")
+    _write(tmp_path / "latest", force=True, rows=2)
+
+    assert (tmp_path / "latest").is_symlink()
+    assert read_info(tmp_path / "real")["tables"]["numbers"]["rows"] == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"real", "latest"}
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """The message names the run and the reason."""
+
+    def fill() -> None:
+        with RunWriter(tmp_path / "run"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(BadInput, match=r"run: cannot be written \(No space left on device\)"):
+        fill()
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_finished_folder_has_ordinary_permissions(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Writing a run: a folder that appears whole, under its own name, or not at all."""
 
 import contextlib
+import errno
 import hashlib
 import importlib.metadata
 import json
@@ -22,6 +23,7 @@ from cachecast_datasets.errors import BadInput
 # Large enough for DuckDB to skip through, small enough to hold a few in memory.
 ROW_GROUP_ROWS = 65_536
 
+_DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT)
 _VERSIONED = ("cachecast", "simpy", "pyarrow", "duckdb", "numpy", "xxhash")
 
 
@@ -65,17 +67,19 @@ class RunWriter:
 
     def __init__(self, path: Path, force: bool = False) -> None:
         self.path = path
+        self._place = path.resolve()  # a link is followed, not replaced
         self._force = force
         self._tables: dict[str, TableWriter] = {}
         self._temporary: Path | None = None
 
     def __enter__(self) -> Self:
-        _check_free(self.path, self._force)
-        parent = self.path.absolute().parent
         try:
-            made = tempfile.mkdtemp(prefix=f".{self.path.name}.", suffix=".part", dir=parent)
+            _check_free(self.path, self._force)
+            made = tempfile.mkdtemp(
+                prefix=f".{self._place.name}.", suffix=".part", dir=self._place.parent
+            )
         except OSError as problem:
-            raise BadInput(f"{self.path}: cannot be written ({problem.strerror})") from problem
+            raise BadInput(f"{self.path}: cannot be written ({problem.strerror})") from None
         self._temporary = Path(made)
         os.chmod(made, 0o777 & ~_umask())  # mkdtemp's own 0700 would stay on the finished run
         return self
@@ -96,7 +100,7 @@ class RunWriter:
         text = json.dumps(_info(meta, rows), indent=2, ensure_ascii=False, default=str) + "\n"
         (self._temporary / "run.json").write_text(text, encoding="utf-8")
         _check_free(self.path, self._force)  # somebody may have taken the place meanwhile
-        _put_in_place(self._temporary, self.path)
+        _put_in_place(self._temporary, self._place)
         self._temporary = None
 
     def __exit__(
@@ -112,6 +116,8 @@ class RunWriter:
                 table.close()
         shutil.rmtree(self._temporary, ignore_errors=True)
         self._temporary = None
+        if isinstance(problem, OSError) and problem.errno in _DISK_IS_FULL:
+            raise BadInput(f"{self.path}: cannot be written ({problem.strerror})") from None
 
 
 def is_run(path: Path) -> bool:
@@ -160,9 +166,9 @@ def _info(meta: Mapping[str, Any], tables: dict[str, dict[str, int]]) -> dict[st
 
 def _check_free(path: Path, force: bool) -> None:
     """BadInput unless a run may be put at `path`."""
-    if not path.absolute().parent.is_dir():
-        raise BadInput(f"{path}: the folder {path.parent} does not exist; make it first")
-    if not (path.exists() or path.is_symlink()):
+    if not path.resolve().parent.is_dir():
+        raise BadInput(f"{path}: the folder {path.resolve().parent} does not exist; make it first")
+    if not path.exists():
         return
     if not path.is_dir():
         raise BadInput(f"{path}: is a file; a run is a folder, give it another name")
