@@ -1,11 +1,13 @@
 """What a usage costs at given prices, class by class, to the picounit."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from cachecast_datasets.errors import BadInput
-
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.usage import Usage
+
+_US_PER_HOUR = 3_600_000_000
 
 
 class NoPrice(BadInput):
@@ -30,12 +32,78 @@ class Charge:
         """The sum of all classes."""
         return self.fresh + self.cache_read + self.cache_write + self.output + self.storage
 
+    def __add__(self, other: "Charge") -> "Charge":
+        """Both together, class by class. Raises BadInput for two currencies."""
+        if self.currency != other.currency:
+            raise BadInput(f"cannot add {self.currency} and {other.currency}")
+        return Charge(
+            self.currency,
+            self.fresh + other.fresh,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.output + other.output,
+            self.storage + other.storage,
+            self.low + other.low,
+            self.high + other.high,
+        )
+
 
 def charge(usage: Usage, prices: ClassPrices) -> Charge:
-    """The charge of one request; written tokens of unknown lifetime make an interval."""
-    raise NotImplementedError
+    """The charge of one request at the prices that hold for its prompt size.
+
+    Written tokens of unknown lifetime are charged at the cheapest write price there is (the
+    default lifetime), and the interval reaches up to the dearest. Raises NoPrice for tokens of a
+    class without a price.
+    """
+    fresh = _of(usage.fresh, prices.fresh, "fresh")
+    cache_read = _of(usage.cache_read, prices.cache_read, "cache_read")
+    known_writes = (
+        _of(usage.cache_write_5m, prices.cache_write_5m, "cache_write_5m")
+        + _of(usage.cache_write_30m, prices.cache_write_30m, "cache_write_30m")
+        + _of(usage.cache_write_1h, prices.cache_write_1h, "cache_write_1h")
+        + _of(usage.cache_write_12h, prices.cache_write_12h, "cache_write_12h")
+    )
+    output = _of(usage.output, prices.output, "output")
+    cheapest = dearest = 0
+    if usage.cache_write_unknown:
+        writes = prices.write_prices
+        cheapest = _of(usage.cache_write_unknown, min(writes, default=None), "cache_write_unknown")
+        dearest = usage.cache_write_unknown * max(writes)
+    total = fresh + cache_read + known_writes + cheapest + output
+    return Charge(
+        currency=prices.currency,
+        fresh=fresh,
+        cache_read=cache_read,
+        cache_write=known_writes + cheapest,
+        output=output,
+        storage=0,
+        low=total,
+        high=total - cheapest + dearest,
+    )
 
 
 def without_cache(usage: Usage, prices: ClassPrices) -> int:
     """Picounits with every prompt token at the plain input price, plus the output."""
-    raise NotImplementedError
+    return _of(usage.prompt_tokens, prices.fresh, "fresh") + _of(
+        usage.output, prices.output, "output"
+    )
+
+
+def storage_charge(tokens: int, lifetime_us: int, prices: ClassPrices) -> int:
+    """Picounits for keeping `tokens` in an explicit cache for its actual lifetime.
+
+    Prorated, not by started hours; rounded half to even to a picounit. Raises NoPrice where the
+    card has no storage price. Rule: ai.google.dev caching page, 2026-09.
+    """
+    if prices.storage is None:
+        raise NoPrice("the rate card has no storage price")
+    return round(Fraction(tokens * prices.storage * lifetime_us, _US_PER_HOUR))
+
+
+def _of(tokens: int, price: int | None, name: str) -> int:
+    """Tokens times price; a class without tokens needs no price."""
+    if not tokens:
+        return 0
+    if price is None:
+        raise NoPrice(f"no {name} price, but the usage has {tokens} {name} tokens")
+    return tokens * price

@@ -1,31 +1,147 @@
 """Any API's own usage object -> disjoint token classes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from cachecast_pricing.usage import Usage
+from cachecast_datasets.errors import BadInput
+from cachecast_pricing.apis import (
+    anthropic,
+    bedrock_converse,
+    deepseek,
+    gemini,
+    kimi,
+    langfuse,
+    litellm,
+    openai_chat,
+    openai_responses,
+    openrouter,
+    otel,
+    qwen,
+    xai,
+)  # fmt: skip
+from cachecast_pricing.usage_reading import Semantics, UsageReading
 
-Semantics = Literal["additive", "inclusive", "disjoint"]
+__all__ = ["APIS", "Semantics", "UsageReading", "detect_api", "read_usage"]
 
+# a new API is one module in apis/ and one line here
+APIS: dict[str, Callable[[Mapping[str, Any]], UsageReading]] = {
+    "anthropic": anthropic.read,
+    "openai-chat": openai_chat.read,
+    "openai-responses": openai_responses.read,
+    "gemini": gemini.read,
+    "deepseek": deepseek.read,
+    "bedrock-converse": bedrock_converse.read,
+    "openrouter": openrouter.read,
+    "otel": otel.read,
+    "langfuse": langfuse.read,
+    "codex": openai_responses.read,
+    "fireworks": kimi.read,
+    "glm": kimi.read,
+    "groq": kimi.read,
+    "kimi": kimi.read,
+    "langchain": litellm.read,
+    "litellm": litellm.read,
+    "mistral": kimi.read,
+    "qwen": qwen.read,
+    "together": kimi.read,
+    "xai": xai.read,
+}
 
-@dataclass(frozen=True, slots=True)
-class UsageReading:
-    """A usage object, understood: classes, what stayed unknown, and how it was read."""
-
-    usage: Usage
-    semantics: Semantics
-    unknown: frozenset[str] = frozenset()
-    output_reasoning: int | None = None
-    iterations: tuple["UsageReading", ...] = ()
-    model: str | None = None
-    service_tier: str | None = None
-    regional: bool = False
-    reported_cost: int | None = None
-    reported_currency: str | None = None
-    notes: tuple[str, ...] = ()
+# who speaks an OpenAI-shaped API with conventions of their own
+_CHAT_OF_PROVIDER = {
+    "alibaba": "qwen", "deepseek": "deepseek", "fireworks": "fireworks", "groq": "groq",
+    "mistral": "mistral", "moonshot": "kimi", "xai": "xai", "zai": "glm",
+}  # fmt: skip
 
 
 def read_usage(api: str, raw: Mapping[str, Any]) -> UsageReading:
-    """The usage that `raw` states under the conventions of `api`."""
-    raise NotImplementedError
+    """The usage that `raw` states under the conventions of `api`.
+
+    Raises BadInput for an unknown API (listing the known ones), for a count that is negative,
+    fractional or no number, and for numbers that contradict each other.
+    """
+    reader = APIS.get(api.strip().lower().replace("_", "-"))
+    if reader is None:
+        raise BadInput(f"unknown API {api!r}; known: {', '.join(APIS)}")
+    if not isinstance(raw, Mapping):
+        raise BadInput(f"usage is {raw!r}, expected a JSON object")
+    return reader(raw)
+
+
+def detect_api(raw: Mapping[str, Any], provider: str | None = None) -> str:
+    """The API that writes objects of this shape; `provider` decides between equal shapes.
+
+    Raises BadInput if no known field is there.
+    """
+    names = set(raw)
+    if any(name.startswith(("gen_ai.", "llm.token_count.", "ai.usage.")) for name in names):
+        return "otel"
+    for api, marks in _MARKS:
+        if names & marks:
+            return api
+    if names & {"prompt_tokens", "completion_tokens"}:
+        return _chat_api(raw, provider)
+    if names & {"input_tokens", "output_tokens"}:
+        return _messages_or_responses(raw, provider)
+    if names & {"input", "output"}:
+        return "gemini" if provider == "google" or names & {"cached", "thoughts"} else "langfuse"
+    raise BadInput(
+        f"usage has none of the known fields, only {', '.join(sorted(names)) or 'nothing'}; "
+        f"name its API with --api: {', '.join(APIS)}"
+    )
+
+
+# fields that only one API writes, the most telling first
+_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("gemini", frozenset({
+        "promptTokenCount", "candidatesTokenCount", "totalTokenCount", "usageMetadata",
+        "usage_metadata", "prompt_token_count", "candidates_token_count", "total_input_tokens",
+    })),
+    ("bedrock-converse", frozenset({"inputTokens", "outputTokens", "inputTokenCount"})),
+    ("deepseek", frozenset({"prompt_cache_hit_tokens", "prompt_cache_miss_tokens"})),
+    ("xai", frozenset({"cost_in_usd_ticks"})),
+    ("openrouter", frozenset({"cost_details", "is_byok"})),
+    ("codex", frozenset({"cached_input_tokens", "cache_write_input_tokens"})),
+    ("langfuse", frozenset({
+        "input_cached_tokens", "input_cache_read", "input_cache_creation", "input_cache_write",
+        "input_cache_creation_5m", "input_cache_creation_1h",
+    })),
+)  # fmt: skip
+
+
+def _chat_api(raw: Mapping[str, Any], provider: str | None) -> str:
+    """Which OpenAI-chat-shaped API this is."""
+    if "cost" in raw:
+        return "openrouter"
+    if provider in _CHAT_OF_PROVIDER:
+        return _CHAT_OF_PROVIDER[provider]
+    if provider == "openai":
+        return "openai-chat"
+    details = raw.get("prompt_tokens_details")
+    inner = set(details) if isinstance(details, Mapping) else set()
+    if set(raw) & {"cache_read_input_tokens", "cache_creation_input_tokens"} or inner & {
+        "cache_creation_tokens"
+    }:
+        return "litellm"
+    if "cache_creation_input_tokens" in inner:
+        return "qwen"
+    # the shape says no lifetime; only OpenAI's own models write for 30 minutes
+    return "openai-chat" if provider is None else "litellm"
+
+
+def _messages_or_responses(raw: Mapping[str, Any], provider: str | None) -> str:
+    """Anthropic Messages, OpenAI Responses or LangChain, which share two field names."""
+    names = set(raw)
+    if names & {
+        "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation", "iterations",
+        "server_tool_use",
+    }:  # fmt: skip
+        return "anthropic"
+    details = raw.get("input_token_details")
+    if isinstance(details, Mapping) and set(details) & {"cache_read", "cache_creation"}:
+        return "langchain"
+    if names & {"input_tokens_details", "input_token_details", "cached_tokens"}:
+        return "xai" if provider == "xai" else "openai-responses"
+    if provider in _CHAT_OF_PROVIDER:
+        return _CHAT_OF_PROVIDER[provider]
+    return "openai-responses" if provider == "openai" else "anthropic"

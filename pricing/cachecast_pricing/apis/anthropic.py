@@ -1,0 +1,110 @@
+"""Anthropic Messages: additive. Also Kimi, Qwen and MiniMax where they speak this API.
+
+prompt = input + creation + read; creation = 5m + 1h; thinking is inside the output.
+Source: platform.claude.com prompt-caching page, 2026-08-22; anthropic-sdk-python types, 2026-08.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from cachecast_pricing.conventions import Parts, Writes, decide
+from cachecast_pricing.counts import Fields, UsageError, known_sum
+from cachecast_pricing.usage import CLASSES, Usage
+from cachecast_pricing.usage_reading import UsageReading
+
+_M5 = "ephemeral_5m_input_tokens"
+_H1 = "ephemeral_1h_input_tokens"
+_CREATED = "cache_creation_input_tokens"
+
+
+def read(raw: Mapping[str, Any]) -> UsageReading:
+    """The usage; with server-side `iterations`, their sum, which is what is billed."""
+    reading = _read_one(Fields(raw))
+    iterations = raw.get("iterations")
+    if not iterations:
+        return reading
+    if not isinstance(iterations, list) or not all(isinstance(i, Mapping) for i in iterations):
+        raise UsageError(f"iterations is {iterations!r}, expected a list of usage objects")
+    parts = tuple(
+        _read_one(Fields(item, f"iterations[{number}].")) for number, item in enumerate(iterations)
+    )
+    total = Usage(**{name: sum(getattr(p.usage, name) for p in parts) for name in CLASSES})
+    reasoning = [p.output_reasoning for p in parts if p.output_reasoning is not None]
+    return replace(
+        reading,
+        usage=total,
+        unknown=frozenset().union(*(p.unknown for p in parts)),
+        output_reasoning=sum(reasoning) if reasoning else reading.output_reasoning,
+        iterations=parts,
+        notes=(
+            *reading.notes,
+            f"billed is the sum of {len(parts)} iterations; the top level counts only the last",
+        ),
+    )
+
+
+def merge_stream(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """One usage object of a stream's own: the last value of each field that is not null.
+
+    message_delta repeats cumulative counts, so nothing is added.
+    """
+    merged: dict[str, Any] = {}
+    for usage in usages:
+        merged |= {name: value for name, value in usage.items() if value is not None}
+    return merged
+
+
+def _read_one(fields: Fields) -> UsageReading:
+    thinking = fields.inner("output_tokens_details")
+    parts = Parts(
+        input=fields.first("input_tokens"),
+        read=fields.first("cache_read_input_tokens"),
+        output=fields.first("output_tokens"),
+        writes=_writes(fields),
+        total=fields.optional("total_tokens"),
+        reasoning=None if thinking is None else thinking.optional("thinking_tokens"),
+    )
+    reading = decide(parts, "additive", ("inclusive",))
+    return replace(
+        reading,
+        model=_text(fields, "model"),
+        service_tier=service_tier(fields),
+        regional=_text(fields, "inference_geo") == "us",
+    )
+
+
+def _writes(fields: Fields) -> Writes:
+    """Written tokens by lifetime; a total without its split is of unknown lifetime."""
+    split = fields.inner("cache_creation") or fields  # some exports flatten the object
+    created = fields.optional(_CREATED)
+    if not split.has(_M5, _H1):
+        if created is None:
+            return Writes(null=fields.is_null(_CREATED))
+        return Writes(unknown=created)
+    m5, h1 = split.first(_M5), split.first(_H1)
+    if m5 is None or h1 is None:
+        # one lifetime is null: what the total leaves over belongs to it
+        rest = None if created is None else created - known_sum((m5, h1))
+        m5, h1 = (rest if m5 is None else m5), (rest if h1 is None else h1)
+        if m5 is None or h1 is None:
+            return Writes(m5=m5 or 0, h1=h1 or 0, null=True)
+    # some SDKs move the counts into the split and leave the total at 0
+    if created not in (None, 0, m5 + h1) or m5 < 0 or h1 < 0:
+        raise UsageError(
+            f"{fields.path}{_CREATED} is {created}, but its split says {m5} (5m) + {h1} (1h)"
+        )
+    return Writes(m5=m5, h1=h1)
+
+
+def service_tier(fields: Fields) -> str | None:
+    """The tier that the object itself names; a fast request says so in `speed`."""
+    if _text(fields, "speed") == "fast":
+        return "fast"
+    tier = _text(fields, "service_tier")
+    return None if tier in (None, "standard", "default", "auto") else tier
+
+
+def _text(fields: Fields, name: str) -> str | None:
+    value = fields.raw.get(name)
+    return value if isinstance(value, str) else None

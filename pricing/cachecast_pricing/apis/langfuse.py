@@ -1,0 +1,60 @@
+"""Langfuse usageDetails: disjoint buckets; `input` is fresh and `output` excludes reasoning.
+
+Rows of SDKs that send an inclusive input are recognised by their own total.
+Source: langfuse OtelIngestionProcessor and default prices @6275144, 2026-08.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from cachecast_pricing.conventions import Parts, Writes, decide
+from cachecast_pricing.counts import Fields
+from cachecast_pricing.usage_reading import UsageReading
+
+_INPUT = ("input", "input_tokens", "prompt_tokens")
+_OUTPUT = ("output", "output_tokens", "completion_tokens")
+_READ = ("input_cached_tokens", "input_cache_read", "cache_read_input_tokens")
+_WRITE = (
+    "input_cache_creation", "cache_creation_input_tokens", "input_cache_write",
+    "cache_write_tokens",
+)  # fmt: skip
+_M5 = ("input_cache_creation_5m", "ephemeral_5m_input_tokens")
+_H1 = ("input_cache_creation_1h", "ephemeral_1h_input_tokens")
+_REASONING = ("output_reasoning_tokens", "output_reasoning", "reasoning_tokens")
+_TOTAL = ("total", "total_tokens")
+
+
+def read(raw: Mapping[str, Any]) -> UsageReading:
+    """The usage of one generation; reasoning joins the output."""
+    fields = Fields(raw)
+    output, reasoning = fields.first(*_OUTPUT), fields.first(*_REASONING)
+    apart = Parts(
+        input=fields.first(*_INPUT),
+        read=fields.first(*_READ),
+        output=None if output is None or reasoning is None else output + reasoning,
+        writes=_writes(fields),
+        total=fields.optional(*_TOTAL),
+        reasoning=fields.optional(*_REASONING),
+    )
+    together = replace(apart, output=output)
+    # an SDK that sends the input inclusive sends the output so, too
+    if reasoning and not apart.fits_total("disjoint") and any(
+        together.fits_total(s) and together.fresh(s) >= 0 for s in ("disjoint", "inclusive")
+    ):  # fmt: skip
+        note = "the total says that output has reasoning in it"
+        return decide(replace(together, notes=(note,)), "disjoint", ("inclusive",))
+    return decide(apart, "disjoint", ("inclusive",))
+
+
+def _writes(fields: Fields) -> Writes:
+    """Written tokens by lifetime. An aggregate beside them is their sum, a rest, or 0: never added.
+
+    Rule: srtab/daiv#1159, the larger of both where the aggregate is not 0.
+    """
+    aggregate = fields.first(*_WRITE)
+    m5, h1 = fields.first(*_M5), fields.first(*_H1)
+    split = (m5 or 0) + (h1 or 0)
+    if aggregate is None and not split:
+        return Writes(null=True)
+    return Writes(m5=m5 or 0, h1=h1 or 0, unknown=max(0, (aggregate or 0) - split))

@@ -1,0 +1,253 @@
+"""One provider's TOML file -> rate cards; strict, so that a typo never becomes a price.
+
+The shape (see any file in `catalog/`): `provider`, `sources`, file-wide `tiers`, and one
+`[[models]]` table for each model and validity period. Prices are strings per million tokens.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from fractions import Fraction
+from typing import Literal
+
+import msgspec
+
+from cachecast_datasets.errors import BadInput
+from cachecast_pricing.money import decimal_of, picounits_per_token
+from cachecast_pricing.rates import (
+    PRICED,
+    SERVICE_TIERS,
+    STANDARD,
+    ClassPrices,
+    DatedNote,
+    PeakHours,
+    PriceBand,
+    RateCard,
+    ServiceTier,
+    Threshold,
+)  # fmt: skip
+
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table in which every key must be known."""
+
+
+class PriceTable(Strict, frozen=True):
+    """Prices per million tokens; `storage` per million tokens and hour."""
+
+    input: str | None = None
+    cache_read: str | None = None
+    cache_write_5m: str | None = None
+    cache_write_30m: str | None = None
+    cache_write_1h: str | None = None
+    cache_write_12h: str | None = None
+    output: str | None = None
+    storage: str | None = None
+
+
+class BandTable(Strict, frozen=True):
+    """A long-context price; always counts the whole prompt and always moves the whole request."""
+
+    threshold: int
+    operator: Literal[">", ">="]
+    counts: Literal["prompt"]
+    moves: Literal["request"]
+    prices: PriceTable | None = None
+    factor: str | None = None
+    note: str | None = None
+
+
+class TierTable(Strict, frozen=True):
+    """A service tier that lists fewer classes than the standard one, or needs a remark."""
+
+    factor: str
+    without: list[str] = []
+    note: str | None = None
+
+
+class PeakTable(Strict, frozen=True):
+    """Peak hours in UTC; `holidays` are days without them (empty: none is known to us)."""
+
+    factor: str
+    weekdays: list[str]
+    hours: list[tuple[str, str]]
+    holidays: list[date] = []
+
+
+class NoteTable(Strict, frozen=True):
+    """A remark, optionally only for dates in [since, until)."""
+
+    text: str
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class ModelTable(Strict, frozen=True):
+    """One model in one validity period."""
+
+    model: str
+    source: list[str]
+    checked: str
+    prices: PriceTable
+    provider: str | None = None
+    aliases: list[str] = []
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    long_context: list[BandTable] = []
+    tiers: dict[str, str | TierTable] | None = None
+    peak: bool = False
+    regional: str | None = None
+    cny: PriceTable | None = None
+    notes: list[NoteTable] = []
+
+
+class ProviderFile(Strict, frozen=True):
+    """A whole file. `host` marks a provider that serves other makers' models."""
+
+    provider: str
+    models: list[ModelTable]
+    names: list[str] = []
+    host: bool = False
+    currency: str = "USD"
+    sources: dict[str, str] = {}
+    tiers: dict[str, str | TierTable] = {}
+    peak: PeakTable | None = None
+
+
+def read_provider_file(text: str, place: str) -> ProviderFile:
+    """The parsed file; BadInput names the file and the key that breaks the shape."""
+    try:
+        return msgspec.convert(tomllib.loads(text), ProviderFile)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{place}: not TOML: {error}") from None
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{place}: {error}") from None
+
+
+def cards_of(file: ProviderFile, place: str) -> list[RateCard]:
+    """One card for each model, validity period and currency; BadInput for inexact prices."""
+    cards = []
+    for table in file.models:
+        where = f"{place}: {table.provider or file.provider}/{table.model}"
+        try:
+            cards += [_card(file, table, table.prices, file.currency)]
+            if table.cny is not None:
+                cards += [_card(file, table, table.cny, "CNY")]
+        except BadInput as error:
+            raise BadInput(f"{where}: {error}") from None
+    return cards
+
+
+def _card(file: ProviderFile, table: ModelTable, prices: PriceTable, currency: str) -> RateCard:
+    bands = [PriceBand(None, _prices(prices, currency))]
+    bands += [_band(band, prices, currency) for band in table.long_context]
+    tiers = {STANDARD: ServiceTier(Fraction(1))}
+    for name, spec in (file.tiers if table.tiers is None else table.tiers).items():
+        if name not in SERVICE_TIERS:
+            raise BadInput(f"service tier {name!r}, known: {', '.join(SERVICE_TIERS)}")
+        tiers[name] = _tier(spec)
+    if table.cny is not None and table.long_context:
+        raise BadInput("cny prices beside long_context ones: state both in currencies of their own")
+    if table.peak and file.peak is None:
+        raise BadInput("peak = true, but the file states no peak hours")
+    card = RateCard(
+        provider=table.provider or file.provider,
+        model=table.model,
+        currency=currency,
+        valid_from=_utc(table.valid_from),
+        valid_to=_utc(table.valid_to),
+        bands=tuple(bands),
+        tiers=tiers,
+        peak=_peak(file.peak) if table.peak and file.peak else None,
+        regional_factor=None if table.regional is None else _factor(table.regional),
+        sources=tuple(_source(file.sources, key) for key in table.source),
+        checked=table.checked,
+        notes=tuple(DatedNote(n.text, _utc(n.since), _utc(n.until)) for n in table.notes),
+    )
+    first_day(card.checked)
+    card.check_exact()
+    return card
+
+
+def _prices(table: PriceTable, currency: str) -> ClassPrices:
+    """The table in picounits per token."""
+
+    def of(price: str | None) -> int | None:
+        return None if price is None else picounits_per_token(price)
+
+    return ClassPrices(
+        fresh=of(table.input),
+        cache_read=of(table.cache_read),
+        cache_write_5m=of(table.cache_write_5m),
+        cache_write_30m=of(table.cache_write_30m),
+        cache_write_1h=of(table.cache_write_1h),
+        cache_write_12h=of(table.cache_write_12h),
+        output=of(table.output),
+        storage=of(table.storage),
+        currency=currency,
+    )
+
+
+def _band(band: BandTable, base: PriceTable, currency: str) -> PriceBand:
+    """A long-context band from its own prices, or from a factor on the base prices."""
+    threshold = Threshold(band.threshold, band.operator)
+    if band.prices is not None and band.factor is None:
+        return PriceBand(threshold, _prices(band.prices, currency), band.note)
+    if band.factor is not None and band.prices is None:
+        prices = _prices(base, currency).scaled(_factor(band.factor), "long context")
+        return PriceBand(threshold, prices, band.note)
+    raise BadInput("a long_context table needs either prices or a factor")
+
+
+def _tier(spec: str | TierTable) -> ServiceTier:
+    if isinstance(spec, str):
+        return ServiceTier(_factor(spec))
+    unknown = set(spec.without) - set(PRICED)
+    if unknown:
+        raise BadInput(f"classes {sorted(unknown)}, known: {', '.join(PRICED)}")
+    return ServiceTier(_factor(spec.factor), frozenset(spec.without), spec.note)
+
+
+def _peak(table: PeakTable) -> PeakHours:
+    try:
+        days = frozenset(WEEKDAYS.index(day) for day in table.weekdays)
+        windows = tuple((_minute(start), _minute(end)) for start, end in table.hours)
+    except ValueError as error:
+        raise BadInput(f"peak hours: {error}") from None
+    return PeakHours(_factor(table.factor), days, windows, frozenset(table.holidays))
+
+
+def _minute(clock: str) -> int:
+    """Minutes since midnight of "HH:MM"."""
+    moment = time.fromisoformat(clock)
+    return moment.hour * 60 + moment.minute
+
+
+def _factor(text: str) -> Fraction:
+    value = Fraction(decimal_of(text, "factor"))
+    if value <= 0:
+        raise BadInput(f"factor is {text}, expected > 0")
+    return value
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    if moment is not None and moment.tzinfo is None:
+        raise BadInput(f"{moment} has no time zone, write {moment.isoformat()}Z")
+    return None if moment is None else moment.astimezone(UTC)
+
+
+def _source(sources: Mapping[str, str], key: str) -> str:
+    """The full text of a source; a key that the file does not define is its own text."""
+    return sources.get(key, key)
+
+
+def first_day(checked: str) -> date:
+    """The earliest day that a reading date can mean: "2026-11" and "2026-11/12" -> 2026-11-01."""
+    parts = checked.partition("/")[0].split("-")
+    try:
+        year, month, day = (int(part) for part in [*parts, "1", "1"][:3])
+        return date(year, month, day)
+    except ValueError:
+        raise BadInput(f"checked is {checked!r}, expected YYYY, YYYY-MM or YYYY-MM-DD") from None
