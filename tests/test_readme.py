@@ -60,6 +60,13 @@ def test_the_output_in_the_readme_is_what_demo_prints(root: Path, run_cli: RunCl
     ]
 
 
+def example_of(command: click.Command) -> str | None:
+    """The arguments of the example in a command's help, from `cachecast` to the end of its block."""
+    block = r"^\s*(?:Examples?:\s+)?cachecast (.*?)(?:\n\s*\n|\n\s*cachecast |\Z)"
+    found = re.search(block, command.help or "", re.DOTALL | re.MULTILINE)
+    return found[1].replace("\\\n", " ") if found else None
+
+
 @pytest.fixture
 def example_folder(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with what the examples of `--help` name: log.jsonl and the run `run`."""
@@ -76,9 +83,9 @@ def test_the_example_in_the_help_of_a_command_works(run_cli: RunCli, name: str) 
     """LOG stands for the README's log, RUN for a run."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    found = re.search(r"Example:\s+cachecast (.*?)(?:\n\s*\n|\Z)", command.help or "", re.DOTALL)
-    assert found, f"{name} --help has no example"
-    words = shlex.split(found[1].replace("\\\n", " "))
+    example = example_of(command)
+    assert example, f"{name} --help has no example"
+    words = shlex.split(example)
     known = {"LOG": "log.jsonl", "RUN": "run"}
 
     code, out, err = run_cli(*(known.get(word, word) for word in words))
