@@ -60,10 +60,10 @@ def test_the_output_in_the_readme_is_what_demo_prints(root: Path, run_cli: RunCl
     ]
 
 
-def example_of(command: click.Command) -> str | None:
-    """The arguments of the example in a command's help, from `cachecast` to the end of its block."""
-    block = r"^\s*(?:Examples?:\s+)?cachecast (.*?)(?:\n\s*\n|\n\s*cachecast |\Z)"
-    found = re.search(block, command.help or "", re.DOTALL | re.MULTILINE)
+def example_of(name: str, text: str) -> str | None:
+    """The example in a command's help: from `cachecast NAME` to the end of its paragraph."""
+    block = rf"^\s*(?:Examples?:\s+)?cachecast ({name} .*?)(?:\n\s*\n|\n\s*cachecast |\Z)"
+    found = re.search(block, text + " ", re.DOTALL | re.MULTILINE)
     return found[1].replace("\\\n", " ") if found else None
 
 
@@ -83,7 +83,7 @@ def test_the_example_in_the_help_of_a_command_works(run_cli: RunCli, name: str) 
     """LOG stands for the README's log, RUN for a run."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    example = example_of(command)
+    example = example_of(name, command.help or "")
     assert example, f"{name} --help has no example"
     words = shlex.split(example)
     known = {"LOG": "log.jsonl", "RUN": "run"}
