@@ -80,14 +80,15 @@ def example_folder(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.usefixtures("example_folder")
 def test_the_example_in_the_help_of_a_command_works(run_cli: RunCli, name: str) -> None:
-    """LOG stands for the README's log, RUN for a run."""
+    """LOG or any *.jsonl stands for the README's log, RUN for a run."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    example = example_of(name, command.help or "")
+    example = example_of(name, f"{command.help}\n\n{command.epilog}")
     assert example, f"{name} --help has no example"
     words = shlex.split(example)
     known = {"LOG": "log.jsonl", "RUN": "run"}
+    words = ["log.jsonl" if word.endswith(".jsonl") else known.get(word, word) for word in words]
 
-    code, out, err = run_cli(*(known.get(word, word) for word in words))
+    code, out, err = run_cli(*words)
     assert code == 0, err
     assert out
