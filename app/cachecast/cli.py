@@ -8,6 +8,7 @@ import os
 import sys
 
 import click
+
 from cachecast_datasets.errors import BadInput
 
 # name on the command line -> module in cachecast.commands (which has a `command`)

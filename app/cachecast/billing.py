@@ -1,0 +1,124 @@
+"""The `bill` job: open the log, run each scenario over it, gather totals, write the run."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from cachecast.progress import Report
+from cachecast_datasets.errors import BadInput
+from cachecast_datasets.request import Request
+from cachecast_datasets.trace import Trace
+from cachecast_pricing.catalog import Catalog
+from cachecast_sim.billing import Billing
+from cachecast_sim.grouping import Key
+from cachecast_sim.ledger import LedgerRow
+from cachecast_sim.scenario import Scenario
+from cachecast_sim.totals import Totals
+
+REPORT_EVERY = 2_048  # requests between two progress reports
+
+RowSink = Callable[[str, LedgerRow], None]  # (scenario name, row)
+
+
+@dataclass(slots=True)
+class Bill:
+    """The result of one scenario: its totals, the same by group, and what it assumes."""
+
+    scenario: Scenario
+    totals: Totals = field(default_factory=Totals)
+    groups: dict[tuple[str | bool | None, ...], Totals] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
+
+
+def bills_of(
+    trace: Trace,
+    scenarios: Sequence[Scenario],
+    catalog: Catalog,
+    *,
+    by: Sequence[tuple[str, Key]] = (),
+    where: str | None = None,
+    sinks: Sequence[RowSink] = (),
+    report: Report = lambda what, done, total: None,
+) -> list[Bill]:
+    """One bill per scenario. Each row of the log is handed to every sink as soon as it is known.
+
+    `where` limits what is counted, not what the cache sees. Raises BadInput before the first
+    request for anything that a person named and that does not exist.
+    """
+    billings = [Billing(scenario, catalog, trace.meta) for scenario in scenarios]
+    counted = None if where is None else matching_rows(trace.path, where, trace.rows)
+    bills = []
+    for number, billing in enumerate(billings):
+        name = billing.scenario.name
+        bill = Bill(billing.scenario)
+        requests = _reported(
+            trace.requests(columns=billing.columns()), name, number, billings, trace.rows, report
+        )
+        for ordinal, row in enumerate(billing.rows(requests)):
+            if counted is not None and not counted[ordinal]:
+                continue
+            bill.totals.add(row)
+            if by:
+                _group(bill, row, by).add(row)
+            for sink in sinks:
+                sink(name, row)
+        bill.assumptions = _assumptions(bill, billing, where)
+        bills.append(bill)
+    return bills
+
+
+def _group(bill: Bill, row: LedgerRow, by: Sequence[tuple[str, Key]]) -> Totals:
+    key = tuple(value(row) for _, value in by)
+    group = bill.groups.get(key)
+    if group is None:
+        group = bill.groups[key] = Totals()
+    return group
+
+
+def _reported(
+    requests: Iterator[Request],
+    name: str,
+    number: int,
+    billings: Sequence[Billing],
+    rows: int,
+    report: Report,
+) -> Iterator[Request]:
+    """The requests, with a progress report now and then."""
+    before, total = number * rows, len(billings) * rows
+    for done, request in enumerate(requests):
+        if done % REPORT_EVERY == 0:
+            report(name, before + done, total)
+        yield request
+    report(name, before + rows, total)
+
+
+def _assumptions(bill: Bill, billing: Billing, where: str | None) -> list[str]:
+    found = billing.assumptions()
+    if where is not None:
+        found.append(f"only rows where {where} are counted; the cache still saw the whole log")
+    totals = bill.totals
+    if totals.unpriced_requests:
+        models = ", ".join(f"{m} ({n:,})" for m, n in sorted(totals.unpriced_models.items()))
+        found.append(
+            f"partial total: {totals.unpriced_requests:,} of {totals.requests:,} requests have "
+            f"no price: {models}"
+        )
+    return found
+
+
+def matching_rows(path: Path, where: str, rows: int) -> npt.NDArray[np.bool_]:
+    """One truth value per row of the log: whether it matches the SQL condition."""
+    query = f"SELECT file_row_number FROM read_parquet(?, file_row_number = true) WHERE ({where})"
+    try:
+        with duckdb.connect() as connection:
+            found = connection.execute(query, [str(path)]).fetchnumpy()["file_row_number"]
+    except duckdb.Error as problem:
+        first_line = str(problem).strip().splitlines()[0]
+        raise BadInput(f"--where {where}: {first_line}") from None
+    mask = np.zeros(rows, dtype=np.bool_)
+    mask[np.asarray(found, dtype=np.int64)] = True
+    return mask

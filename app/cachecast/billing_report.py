@@ -1,0 +1,105 @@
+"""Totals and rows of a bill in the shapes of the JSON contract (design §10)."""
+
+from typing import Any
+
+from cachecast_pricing.money import decimal_string
+from cachecast_sim.ledger import LedgerRow
+from cachecast_sim.totals import ReasonTotal, Totals, merged
+
+
+def money_text(picounits: int | None) -> str | None:
+    """A decimal string, or None for no price."""
+    return None if picounits is None else decimal_string(picounits)
+
+
+def charge_json(totals: Totals) -> dict[str, Any] | None:
+    """The charge by class; None if no request has a price."""
+    if not totals.priced:
+        return None
+    money = totals.money
+    uncertain = money.low != money.total or money.high != money.total
+    return {
+        "currency": money.currency,
+        "fresh": decimal_string(money.fresh),
+        "cache_read": decimal_string(money.cache_read),
+        "cache_write": decimal_string(money.cache_write),
+        "output": decimal_string(money.output),
+        "storage": decimal_string(money.storage),
+        "total": decimal_string(money.total),
+        "interval": {"low": decimal_string(money.low), "high": decimal_string(money.high)}
+        if uncertain
+        else None,
+    }
+
+
+def totals_json(totals: Totals) -> dict[str, Any]:
+    """What a scenario and each of its groups have in common."""
+    priced = totals.priced
+    return {
+        "requests": totals.requests,
+        "prompt_tokens": totals.prompt_tokens,
+        "usage": totals.usage.usage().as_dict(),
+        "charge": charge_json(totals),
+        "without_cache": decimal_string(totals.money.without_cache) if priced else None,
+        "net_saving": decimal_string(totals.net_saving) if priced else None,
+        "token_hit_ratio": totals.token_hit_ratio,
+        "spend_hit_ratio": totals.spend_hit_ratio,
+        "misses": [miss_json(reason) for reason in totals.misses_by_cost()],
+        "unpriced_requests": totals.unpriced_requests,
+    }
+
+
+def miss_json(reason: ReasonTotal) -> dict[str, Any]:
+    """One reason."""
+    return {
+        "reason": reason.reason,
+        "requests": reason.requests,
+        "tokens": reason.tokens,
+        "cost": money_text(reason.cost),
+        "avoidable": reason.avoidable,
+    }
+
+
+def observed_json(totals: Totals) -> dict[str, Any] | None:
+    """Observed usage beside the predicted one of the same requests; None if the log has none."""
+    seen = totals.observed
+    if seen is None:
+        return None
+    money = totals.observed_money
+    charge = None
+    if money.currency is not None and not totals.observed_unpriced:
+        charge = {"currency": money.currency, "total": decimal_string(money.total)}
+    return {
+        "requests": seen.requests,
+        "usage": dict(seen.observed),
+        "charge": charge,
+        "predicted_minus_observed": seen.difference(),
+    }
+
+
+def row_json(scenario: str, row: LedgerRow) -> dict[str, Any]:
+    """One request under one scenario, as `--per-request` prints it."""
+    paid, outcome = row.charge, row.outcome
+    charge: dict[str, Any] = {"total": None}
+    if paid is not None:
+        charge = {"currency": paid.currency, "total": decimal_string(paid.total)}
+        if paid.low != paid.total or paid.high != paid.total:
+            charge["low"] = decimal_string(paid.low)
+            charge["high"] = decimal_string(paid.high)
+    return {
+        "scenario": scenario,
+        "request_id": row.request.request_id,
+        "status": outcome.status,
+        "prompt_tokens": row.usage.prompt_tokens,
+        "usage": row.usage.as_dict(),
+        "hit_tokens": outcome.hit_tokens,
+        "charge": charge,
+        "without_cache": money_text(row.without_cache),
+        "reason": outcome.explanation.reason,
+        "candidates": list(outcome.explanation.candidates),
+        "evidence": outcome.explanation.evidence,
+        "misses": [
+            {"reason": reason, "tokens": tokens, "cost": money_text(cost)}
+            for reason, tokens, cost in merged(row)
+        ],
+    }

@@ -1,0 +1,117 @@
+"""`cachecast bill`: what a log costs under one or more providers' cache rules and prices."""
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cachecast.bill_table import print_bills
+from cachecast.billing import Bill, RowSink, bills_of, matching_rows
+from cachecast.billing_report import observed_json, row_json, totals_json
+from cachecast.ledger_writer import LedgerSink, write_requests
+from cachecast.output import notes, print_json, print_json_line
+from cachecast.progress import progress
+from cachecast.results import RunWriter
+from cachecast.scenarios import scenarios_of
+from cachecast_datasets.importing import open_or_import
+from cachecast_pricing.catalog import load_catalog
+from cachecast_sim.grouping import keys_of
+
+
+@click.command("bill")
+@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
+@click.option(
+    "--as", "models", multiple=True, metavar="MODEL[,key=value]",
+    help="Rules and prices to replay under; repeat it to compare. `log`: each request under its "
+    "own model (the default).",
+)  # fmt: skip
+@click.option("--where", metavar="SQL", help="Count only these rows; the cache still sees all.")
+@click.option("--by", default="", metavar="COLUMN,...", help="Break each bill down.")
+@click.option("--rates", type=click.Path(path_type=Path), help="Negotiated prices (TOML).")
+@click.option("--skip-bad", is_flag=True, help="Leave out bad rows and count them.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="RUN", help="Keep the run.")
+@click.option("--force", is_flag=True, help="Replace an existing run.")
+@click.option("--per-request", is_flag=True, help="One line per request and scenario.")
+@click.option("--json", "as_json", is_flag=True, help="The machine-readable contract.")
+def command(
+    logs: tuple[Path, ...],
+    models: tuple[str, ...],
+    where: str | None,
+    by: str,
+    rates: Path | None,
+    skip_bad: bool,
+    out: Path | None,
+    force: bool,
+    per_request: bool,
+    as_json: bool,
+) -> None:
+    """Replay LOG through prompt caches and print the bills side by side.
+
+    \b
+    Keys of --as: ttl, mark, on, tier, currency, name, first_token, grace, lookback, group_tools,
+    lookup, upgrade, tool_choice, hidden, tail, interval, unit, output_units, build_delay, overflow.
+
+    Example:  cachecast bill log.jsonl --as claude-opus-5 --as claude-opus-5,ttl=1h --as gpt-6-sol
+    """
+    catalog = load_catalog(rates)
+    scenarios = scenarios_of(models, catalog)
+    keys = keys_of(by)
+    with contextlib.ExitStack() as stack:
+        tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
+        report = stack.enter_context(progress())
+        trace = open_or_import(list(logs), skip_bad=skip_bad, tmp_dir=tmp, progress=report)
+        _say(trace.warnings)
+        sinks: list[RowSink] = []
+        run = stack.enter_context(RunWriter(out, force)) if out is not None else None
+        ledger = None if run is None else LedgerSink(run)
+        if ledger is not None:
+            sinks.append(ledger)
+        if per_request:
+            sinks.append(lambda name, row: print_json_line(row_json(name, row)))
+        bills = bills_of(
+            trace, scenarios, catalog, by=keys, where=where, sinks=sinks, report=report
+        )
+        if run is not None and ledger is not None:
+            ledger.flush()
+            counted = None if where is None else matching_rows(trace.path, where, trace.rows)
+            write_requests(run, trace, counted)
+            run.finish(_run_meta(bills))
+    if per_request:
+        return
+    if as_json:
+        print_json({"scenarios": [bill_json(bill, [name for name, _ in keys]) for bill in bills]})
+        return
+    print_bills(bills, [name for name, _ in keys])
+    if out is not None:
+        notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from by_reason"')
+
+
+def bill_json(bill: Bill, by: list[str]) -> dict[str, Any]:
+    """One scenario of the JSON contract."""
+    model = bill.scenario.model
+    return {
+        "name": bill.scenario.name,
+        "model": "log" if model is None else model.model,
+        **totals_json(bill.totals),
+        "observed": observed_json(bill.totals),
+        "by": [
+            {**dict(zip(by, key, strict=True)), **totals_json(group)}
+            for key, group in bill.groups.items()
+        ],
+        "assumptions": bill.assumptions,
+    }
+
+
+def _run_meta(bills: list[Bill]) -> dict[str, Any]:
+    return {
+        "command": "bill",
+        "scenarios": [bill_json(bill, []) | {"by": []} for bill in bills],
+        "assumptions": list(dict.fromkeys(a for bill in bills for a in bill.assumptions)),
+    }
+
+
+def _say(warnings: list[str]) -> None:
+    for warning in warnings:
+        notes.print(f"note: {warning}")
