@@ -1,5 +1,6 @@
 """What every batch of a request log must satisfy, whoever wrote it. All checks are vectorised."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,13 +38,9 @@ def check_batch(batch: pa.RecordBatch, source: str, first_row: int) -> None:
 
 
 def shown(value: Any) -> str:
-    """A value as messages print it: JSON-like, cut after 60 characters."""
-    if value is None:
-        return "null"
-    if isinstance(value, float) and value != value:
-        return "NaN"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
+    """A value as messages print it: JSON, cut after 60 characters."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def check_order(arrivals: pa.Array, source: str, first_row: int, last_us: int | None) -> int:

@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from cachecast_datasets.checks import shown
 from cachecast_datasets.errors import LogError, at, at_row
 from cachecast_datasets.request_log import SCHEMA
 
@@ -50,7 +51,7 @@ def _misfit(column: pa.Array, field: pa.Field, source: str, first_row: int) -> L
             column[row : row + 1].cast(field.type)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             value = column[row].as_py()
-            problem = f"{field.name} is {value!r}, expected {field.type}"
+            problem = f"{field.name} is {shown(value)}, expected {field.type}"
             return at_row(source, first_row + row, problem)
     return at(source, None, f"column {field.name} is {column.type}, expected {field.type}")
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
-from cachecast_datasets.checks import check_batch
+from cachecast_datasets.checks import check_batch, shown
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicates import duplicate_ids
 from cachecast_datasets.encode import batch_of, boundaries_column
@@ -182,7 +182,9 @@ class _Import:
             source, line = text.split(":")
             return f"{names[int(source)]} line {line}"
 
-        problem = f"request_id is {value!r}, which {spelled(kept)} already has; expected unique ids"
+        problem = (
+            f"request_id is {shown(value)}, which {spelled(kept)} already has; expected unique ids"
+        )
         error = LogError(f"{spelled(place)}: {problem}")
         error.reason = "duplicate id"
         return error

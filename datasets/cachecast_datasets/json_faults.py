@@ -13,7 +13,7 @@ from cachecast_datasets.errors import LogError, at
 
 _PATH = re.compile(r" - at `(\$.*)`$")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
-_EXPECTED = re.compile(r"^Expected `([^`]+)`(?: (>= -?\d+|<= \d+))?")
+_EXPECTED = re.compile(r"^Expected `([^`]+)`(?: ([<>]= -?\d+)(?:\.0)?)?")
 _T = TypeVar("_T")
 _WORDS = {
     "int": "an integer", "float": "a number", "str": "a string", "bool": "true or false",

@@ -103,6 +103,4 @@ def _looks_like(head: Head) -> str:
         text = head.magic[:-4].decode() if len(head.magic) == _HEAD_BYTES else head.magic.decode()
     except UnicodeDecodeError:
         return "not text and not Parquet"
-    if text.lstrip().startswith("["):
-        return "a JSON array"
-    return "not text and not Parquet" if "\x00" in text else "text that is not JSON"
+    return "not text and not Parquet" if "\x00" in text else "text, but no JSON objects"

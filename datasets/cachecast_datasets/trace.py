@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
-from cachecast_datasets.checks import check_batch, check_order
+from cachecast_datasets.checks import check_batch, check_order, shown
 from cachecast_datasets.conform import check_columns, conformed
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicates import duplicate_ids
@@ -140,9 +140,7 @@ class Trace:
                     yield batch.column(0)
 
         for value, first, later in duplicate_ids(ids, self.rows):
-            problem = (
-                f"request_id is {value!r}, which row {first + 1} already has; expected unique ids"
-            )
+            problem = f"request_id is {shown(value)}, which row {first + 1} already has; expected unique ids"
             raise at_row(str(self.path), later + 1, problem, "duplicate id")
 
 
