@@ -73,9 +73,9 @@ def test_reasons_are_summed_with_their_tokens_and_money(ask: Ask) -> None:
 
 def test_sessions_hours_and_days_group_by_their_own_key(ask: Ask) -> None:
     """23:30 and 00:00 of the next day are two hours and two days."""
-    sessions = ask("SELECT session_id, requests FROM by_session WHERE scenario='a' ORDER BY 1")
-    hours = ask("SELECT hour, requests FROM by_hour WHERE scenario = 'a' ORDER BY hour")
-    days = ask("SELECT day, requests FROM by_day WHERE scenario = 'a' ORDER BY day")
+    sessions = ask("SELECT session_id, requests FROM by_session WHERE scenario = 'a'")
+    hours = ask("SELECT hour, requests FROM by_hour WHERE scenario = 'a'")
+    days = ask("SELECT day, requests FROM by_day WHERE scenario = 'a'")
 
     assert sessions == [{"session_id": "s1", "requests": 2}, {"session_id": "s2", "requests": 1}]
     assert hours == [

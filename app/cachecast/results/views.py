@@ -70,7 +70,11 @@ def _grouped(keys: dict[str, str]) -> str:
     by = {"scenario": "scenario", **keys}
     select = ", ".join(f"{expression} AS {name}" for name, expression in by.items())
     places = ", ".join(str(place) for place in range(1, len(by) + 2))  # the keys and the currency
-    return f"{_PRICED} SELECT {select}, currency, {_TOTALS} FROM priced GROUP BY {places}"
+    # in order, so that the same run gives the same rows in the same places
+    return (
+        f"{_PRICED} SELECT {select}, currency, {_TOTALS} FROM priced"
+        f" GROUP BY {places} ORDER BY {places}"
+    )
 
 
 def _columns(keys: dict[str, str]) -> dict[str, str]:
@@ -121,7 +125,7 @@ VIEWS: Final[dict[str, View]] = {
         """SELECT scenario, reason, avoidable, currency, count(DISTINCT row) AS requests,
             CAST(sum(tokens) AS BIGINT) AS tokens, sum(cost) AS cost,
             count(DISTINCT row) FILTER (cost IS NULL) AS unpriced_requests
-            FROM misses GROUP BY ALL""",
+            FROM misses GROUP BY ALL ORDER BY scenario, tokens DESC, reason""",
     ),
     "by_model": View(
         "the ledger summed by provider and priced model",
