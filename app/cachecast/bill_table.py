@@ -76,22 +76,49 @@ def _comparison(bills: Sequence[Bill]) -> Table:
 
 
 def _misses(bills: Sequence[Bill]) -> Table:
-    table = Table(
-        title="Why prompt tokens were not read, and what that cost above the read price",
-        title_justify="left", header_style="bold",
-    )  # fmt: skip
-    table.add_column("scenario", overflow="fold")
+    return _misses_of_one(bills[0]) if len(bills) == 1 else _misses_compared(bills)
+
+
+def _miss_table(title: str) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold")
     table.add_column("reason")
+    table.add_column("avoidable")
+    return table
+
+
+def _misses_of_one(bill: Bill) -> Table:
+    table = _miss_table("Why prompt tokens were not read, and what that cost above the read price")
     for title in ("requests", "tokens", "cost", "of the charge"):
         table.add_column(title, justify="right")
-    table.add_column("avoidable")
-    for bill in bills:
-        name = bill.scenario.name
-        for reason in bill.totals.misses_by_cost():
-            table.add_row(name, *_reason_cells(bill.totals, reason))
-            name = ""
-        table.add_section()
+    for reason in bill.totals.misses_by_cost():
+        table.add_row(*_reason_cells(bill.totals, reason))
     return table
+
+
+def _misses_compared(bills: Sequence[Bill]) -> Table:
+    """Reasons against scenarios; the order is that of the dearest cell in each row."""
+    table = _miss_table("Why prompt tokens were not read: cost above the read price")
+    for bill in bills:
+        table.add_column(bill.scenario.name, justify="right", overflow="fold")
+    shares: dict[str, float] = {}
+    for bill in bills:
+        for reason in bill.totals.misses.values():
+            share_of_it = (reason.cost or 0) / (bill.totals.money.total or 1)
+            shares[reason.reason] = max(share_of_it, shares.get(reason.reason, 0.0))
+    for name in sorted(shares, key=lambda reason: (-shares[reason], reason)):
+        found = [bill.totals.misses.get(name) for bill in bills]
+        avoidable = any(reason is not None and reason.avoidable for reason in found)
+        cells = [_cost(b.totals, r) for b, r in zip(bills, found, strict=True)]
+        table.add_row(name.replace("_", " "), "yes" if avoidable else "", *cells)
+    return table
+
+
+def _cost(totals: Totals, reason: ReasonTotal | None) -> str:
+    if reason is None:
+        return "–"
+    if reason.cost is None or not totals.priced:
+        return f"no price\n[dim]{tokens(reason.tokens)} tokens[/]"
+    return _amount(totals, reason.cost)
 
 
 def _reason_cells(totals: Totals, reason: ReasonTotal) -> list[str]:
@@ -99,11 +126,11 @@ def _reason_cells(totals: Totals, reason: ReasonTotal) -> list[str]:
     known = reason.cost is not None and totals.priced
     return [
         reason.reason.replace("_", " "),
+        "yes" if reason.avoidable else "",
         tokens(reason.requests),
         tokens(reason.tokens),
         _amount(totals, reason.cost or 0) if known else "no price",
         share(reason.cost / total) if known and reason.cost is not None and total else "–",
-        "yes" if reason.avoidable else "",
     ]
 
 

@@ -49,7 +49,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; bad input ends in one sentence on stderr and exit code 2."""
     try:
-        status = cli.main(standalone_mode=False)
+        status = cli.main(prog_name="cachecast", standalone_mode=False)
     except BadInput as problem:
         click.echo(f"cachecast: {problem}", err=True)
         sys.exit(2)

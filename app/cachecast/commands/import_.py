@@ -33,12 +33,8 @@ Example:
     "--spread", type=click.FloatRange(min=0, max=1e9), metavar="SECONDS",
     help="Shift each session by its own offset up to this.",
 )  # fmt: skip
-@click.option(
-    "--seed", type=int, default=0, show_default=True, help="Fixes the offsets of --spread."
-)
-@click.option(
-    "--keep-text", is_flag=True, help="Keep prompt texts in a side file, where there are any."
-)
+@click.option("--seed", type=int, default=0, show_default=True, help="Fixes what --spread draws.")
+@click.option("--keep-text", is_flag=True, help="Keep prompt texts, where there are any.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
     sources: tuple[Path, ...],
@@ -52,8 +48,9 @@ def command(
 ) -> None:
     """Read request logs and write one cachecast Parquet, sorted by arrival.
 
-    SOURCES are files or folders: sketch, Mooncake or token-id JSONL, kv-cache-tester JSON, cachecast
-    Parquet; gz and zst are read directly. The format is found by content. Several are merged.
+    SOURCES are files or folders: sketch, Mooncake or token-id JSONL, kv-cache-tester JSON,
+    cachecast Parquet; gz and zst are read directly. The format is found by content. Several are
+    merged.
     """
     with progress_bar() as progress:
         summary = import_log(

@@ -16,12 +16,12 @@ class Divergence:
 
     `start` = tokens of the common prefix; `end` = tokens up to which the difference did harm: the
     end of the last block that the earlier prompt also had (as it is, key-sorted or masked), or of
-    the changed tools or system text; what follows is new. `reason` None: only new text differs.
+    the changed tools or system text (equal to `start` if only new text differs).
     """
 
     start: int
     end: int
-    reason: str | None
+    reason: str
     candidates: tuple[str, ...] = ()
     evidence: dict[str, Any] = field(default_factory=dict)
 
@@ -51,10 +51,8 @@ def diverge(
     start = ends[k - 1] if k else 0
     if k == len(theirs) or k == len(ours) or start >= limit:
         return None
-    reason: str | None = _classify(ours, theirs, k)
+    reason = _classify(ours, theirs, k)
     end = _harm_end(ours, ends, theirs, k, limit, same_session)
-    if end <= start and reason in ("message_edited", "history_rewritten", "media_changed"):
-        reason = None
     evidence = {
         "diverged_at_block": k,
         "diverged_at_tokens": start,

@@ -166,7 +166,7 @@ def _parted(work: Explainer, memory: Memory, scope: Scope, known: int, held: int
         work.cover(
             held, "settings_changed", settings=sorted(changed), compared_with=nearest.request_id
         )
-    elif part is not None and part.reason is not None:
+    elif part is not None:
         _cover_divergence(work, part, held, nearest)
     elif held > work.at and not _asked(nearest):
         work.cover(held, "not_requested", not_requested_by=nearest.request_id)
@@ -189,7 +189,7 @@ def _settings_start(prompt: Prompt, changed: set[str]) -> int:
 
 def _cover_divergence(work: Explainer, part: Divergence, held: int, nearest: Request) -> None:
     work.cover(
-        max(part.end, held), part.reason or "unknown", compared_with=nearest.request_id,
+        max(part.end, held), part.reason, compared_with=nearest.request_id,
         **part.evidence,
     )  # fmt: skip
 
