@@ -60,6 +60,10 @@ class Catalog:
         """Canonical provider names, sorted."""
         return tuple(sorted({ref.provider for ref in self._cards}))
 
+    def is_host(self, provider: str) -> bool:
+        """Whether a provider serves other makers' models."""
+        return provider in self._hosts
+
     def provider(self, name: str) -> str:
         """The canonical name of a provider; BadInput lists the known ones."""
         known = self._provider_of.get(name.strip().lower())

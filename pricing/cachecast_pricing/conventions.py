@@ -5,7 +5,7 @@ inclusive: they are part of it (fresh = input - read - written).
 disjoint: additive buckets that may also split the output (Langfuse).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cachecast_pricing.counts import UsageError, known_sum
 from cachecast_pricing.usage import Usage
@@ -29,12 +29,24 @@ class Writes:
         return self.m5 + self.m30 + self.h1 + self.h12 + self.unknown
 
 
+def writes_beside_split(aggregate: int | None, m5: int | None, h1: int | None) -> Writes:
+    """Writes where an aggregate stands beside its lifetimes as their sum, a rest, or 0.
+
+    Never added: the lifetimes alone where the aggregate is 0, else the larger of both.
+    Rule: srtab/daiv#1159.
+    """
+    split = (m5 or 0) + (h1 or 0)
+    if aggregate is None and not split:
+        return Writes(null=True)
+    return Writes(m5=m5 or 0, h1=h1 or 0, unknown=max(0, (aggregate or 0) - split))
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The counts of one usage object, before it is decided what contains what; None is unknown.
 
-    `output` includes reasoning. `beside` are prompt tokens that stand beside the input in every
-    convention (Gemini's tool-use prompt).
+    `output` includes reasoning; `more_output` if a part of it is unknown. `beside` are prompt
+    tokens that stand beside the input in every convention (Gemini's tool-use prompt).
     """
 
     input: int | None
@@ -44,12 +56,13 @@ class Parts:
     total: int | None = None
     beside: int = 0
     reasoning: int | None = None
+    more_output: bool = False
     notes: tuple[str, ...] = ()
 
     def prompt(self, semantics: Semantics) -> int:
         """All prompt tokens under a convention, as far as known."""
         known = known_sum((self.input, self.beside))
-        if semantics == "inclusive":
+        if semantics == "inclusive" and self.input is not None:
             return known
         return known + known_sum((self.read, self.writes.total))
 
@@ -59,7 +72,7 @@ class Parts:
 
     def fits_total(self, semantics: Semantics) -> bool:
         """Whether the stated total, if there is one, is prompt + output under a convention."""
-        if self.total is None or self.input is None or self.output is None:
+        if self.total is None or self.input is None or self.output is None or self.more_output:
             return True
         if semantics != "inclusive" and (self.read is None or self.writes.null):
             return True
@@ -93,10 +106,8 @@ def _with_output(parts: Parts) -> Parts:
     output = parts.total - parts.prompt("inclusive")
     if output < 0 or parts.read is None or parts.read or parts.writes.total or parts.writes.null:
         return parts
-    return Parts(
-        parts.input, parts.read, output, parts.writes, parts.total, parts.beside, parts.reasoning,
-        (*parts.notes, "output is null; it follows from the total"),
-    )  # fmt: skip
+    note = "output is null; it follows from the total"
+    return replace(parts, output=output, notes=(*parts.notes, note))
 
 
 def _reading(parts: Parts, semantics: Semantics, notes: tuple[str, ...]) -> UsageReading:
@@ -104,7 +115,7 @@ def _reading(parts: Parts, semantics: Semantics, notes: tuple[str, ...]) -> Usag
         "fresh": parts.input is None,
         "cache_read": parts.read is None,
         "cache_write": parts.writes.null,
-        "output": parts.output is None,
+        "output": parts.output is None or parts.more_output,
     }
     writes = parts.writes
     usage = Usage(

@@ -2,26 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from cachecast_datasets.errors import BadInput
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.charge import Charge, charge, without_cache
 from cachecast_pricing.model_ids import ModelRef, is_regional
+from cachecast_pricing.moments import When, parse_when
 from cachecast_pricing.money import decimal_string
 from cachecast_pricing.rates import STANDARD, ClassPrices, RateCard
 from cachecast_pricing.reading import UsageReading, detect_api, read_usage
 from cachecast_pricing.usage import Usage
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """The moment to price at; `bare` if only the day is known. `notes` say where it came from."""
-
-    start: datetime
-    bare: bool
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +62,6 @@ class Quote:
         }  # fmt: skip
 
 
-def parse_when(text: str | None, newest: date) -> When:
-    """A date, or an RFC 3339 time with its zone; None is the newest date in the catalogue.
-
-    Raises BadInput for anything else.
-    """
-    if text is None:
-        note = f"no date given: priced at {newest}, the newest date in the catalogue"
-        return When(datetime(newest.year, newest.month, newest.day, tzinfo=UTC), True, (note,))
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise BadInput(
-            f"date {text!r}, expected YYYY-MM-DD or RFC 3339 like 2026-11-16T02:30:00Z"
-        ) from None
-    bare = len(text.strip()) == len("2026-11-16")
-    if bare:
-        return When(moment.replace(tzinfo=UTC), True)
-    if moment.tzinfo is None:
-        raise BadInput(f"date {text!r} has no time zone, add Z or an offset like +08:00")
-    return When(moment.astimezone(UTC), False)
-
-
 def quote(
     catalog: Catalog, model: str, raw: Mapping[str, Any], *, provider: str | None = None,
     api: str | None = None, on: str | None = None, tier: str | None = None,
@@ -113,7 +81,9 @@ def quote(
     ]
     for part in parts:
         notes += part.notes
-    notes += _closing_notes(catalog, ref, reading)
+    notes += _closing_notes(reading)
+    if provider is None:
+        notes += _other_hosts(catalog, ref)
     total = parts[0].charge
     for part in parts[1:]:
         total += part.charge
@@ -145,25 +115,14 @@ def _part(
     chosen = _tier(dated.card, reading, tier, notes)
     regional = _regional(dated.card, reading, name, notes)
     reading = _settled(dated.card, reading, notes)
-    usage, size = reading.usage, reading.usage.prompt_tokens
-    cards = [dated.card]
-    if when.bare:
-        cards = catalog.cards_between(ref, when.start, when.start + timedelta(days=1), currency)
-        cards = [dated.card, *(card for card in cards if card is not dated.card)]
-    charges: list[Charge] = []
-    bounds: list[tuple[int, int | None]] = []
-    for card in cards:
-        peaks = [card.is_peak(when.start)]
-        if when.bare:
-            peaks = [False, True] if card.has_peak else [False]
-        for peak in peaks:
-            prices = card.prices(size, tier=chosen, peak=peak, regional=regional)
-            charges.append(charge(usage, prices))
-            bounds.append(_bounds(reading, charges[-1], prices))
-    notes += _price_notes(dated.card, cards, usage, chosen, when)
-    main = dated.card.prices(
-        size, tier=chosen, peak=not when.bare and dated.card.is_peak(when.start), regional=regional
-    )
+    usage = reading.usage
+    possible = [
+        card.prices(usage.prompt_tokens, tier=chosen, peak=peak, regional=regional)
+        for card, peak in _cases(catalog, dated.card, ref, when, currency)
+    ]
+    charges = [charge(usage, prices) for prices in possible]
+    bounds = [_bounds(reading, c, prices) for c, prices in zip(charges, possible, strict=True)]
+    notes += _price_notes(dated.card, charges[0], usage, chosen, when)
     highs = [high for _, high in bounds]
     return Quote(
         ref=ref,
@@ -171,9 +130,23 @@ def _part(
         charge=charges[0],
         low=min(low for low, _ in bounds),
         high=None if None in highs else max(high for high in highs if high is not None),
-        without_cache=without_cache(usage, main),
+        without_cache=without_cache(usage, possible[0]),
         notes=tuple(notes),
     )
+
+
+def _cases(
+    catalog: Catalog, card: RateCard, ref: ModelRef, when: When, currency: str | None
+) -> list[tuple[RateCard, bool]]:
+    """Every (card, peak hours?) that the known moment allows; the first is the one to show.
+
+    A day alone allows both sides of a peak hour, and of a price change during that day.
+    """
+    if not when.bare:
+        return [(card, card.is_peak(when.start))]
+    later = catalog.cards_between(ref, when.start, when.end, currency)
+    cards = [card, *(other for other in later if not other.valid_on(when.start))]
+    return [(c, peak) for c in cards for peak in ((False, True) if c.has_peak else (False,))]
 
 
 def _bounds(reading: UsageReading, charged: Charge, prices: ClassPrices) -> tuple[int, int | None]:
@@ -246,9 +219,7 @@ def _settled(card: RateCard, reading: UsageReading, notes: list[str]) -> UsageRe
     return replace(reading, usage=usage)
 
 
-def _price_notes(
-    card: RateCard, cards: list[RateCard], usage: Usage, tier: str, when: When
-) -> list[str]:
+def _price_notes(card: RateCard, charged: Charge, usage: Usage, tier: str, when: When) -> list[str]:
     """What has to be said about the prices that were used."""
     notes = []
     band = card.band_of(usage.prompt_tokens)
@@ -264,9 +235,9 @@ def _price_notes(
         notes.append(tier_note)
     if when.bare and card.has_peak:
         notes.append("only the day is known: off-peak price, the interval reaches to the peak one")
-    if len(cards) > 1:
-        notes.append(f"the price changes during {when.start.date()}: the earlier one is used")
-    if usage.cache_write_unknown:
+    if when.bare and card.valid_to is not None and card.valid_to < when.end:
+        notes.append(f"the price changes at {card.valid_to.isoformat()}: the earlier one is used")
+    if charged.low != charged.high:
         notes.append(
             f"the lifetime of {usage.cache_write_unknown} written tokens is not known: the "
             "cheapest write price is used, the interval reaches to the dearest"
@@ -274,8 +245,16 @@ def _price_notes(
     return notes
 
 
-def _closing_notes(catalog: Catalog, ref: ModelRef, reading: UsageReading) -> list[str]:
-    """What has to be said about the object and about other providers of the model."""
+def _other_hosts(catalog: Catalog, ref: ModelRef) -> list[str]:
+    """The other price lists that a host's model could have meant."""
+    others = [f"{other.provider} ({other.model})" for other in catalog.also_listed(ref)]
+    if not others or not catalog.is_host(ref.provider):
+        return []
+    return [f"priced at {ref.provider}; also listed by {', '.join(others)}: --provider chooses"]
+
+
+def _closing_notes(reading: UsageReading) -> list[str]:
+    """What has to be said about the usage object itself."""
     notes = []
     if reading.unknown:
         names = ", ".join(sorted(reading.unknown))
@@ -285,7 +264,4 @@ def _closing_notes(catalog: Catalog, ref: ModelRef, reading: UsageReading) -> li
     if reading.reported_cost is not None:
         cost = decimal_string(reading.reported_cost)
         notes.append(f"the provider's own cost is {cost} {reading.reported_currency}")
-    others = [f"{other.provider} ({other.model})" for other in catalog.also_listed(ref)]
-    if others:
-        notes.append(f"also listed by {', '.join(others)}; --provider chooses")
     return notes

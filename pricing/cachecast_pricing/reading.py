@@ -84,7 +84,7 @@ def detect_api(raw: Mapping[str, Any], provider: str | None = None) -> str:
     if names & {"input_tokens", "output_tokens"}:
         return _messages_or_responses(raw, provider)
     if names & {"input", "output"}:
-        return "gemini" if provider == "google" or names & {"cached", "thoughts"} else "langfuse"
+        return "gemini" if names & {"cached", "thoughts"} else "langfuse"
     raise BadInput(
         f"usage has none of the known fields, only {', '.join(sorted(names)) or 'nothing'}; "
         f"name its API with --api: {', '.join(APIS)}"

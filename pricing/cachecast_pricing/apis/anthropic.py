@@ -29,6 +29,14 @@ def read(raw: Mapping[str, Any]) -> UsageReading:
     parts = tuple(
         _read_one(Fields(item, f"iterations[{number}].")) for number, item in enumerate(iterations)
     )
+    parts = tuple(
+        replace(
+            part,
+            service_tier=part.service_tier or reading.service_tier,
+            regional=part.regional or reading.regional,
+        )
+        for part in parts
+    )
     total = Usage(**{name: sum(getattr(p.usage, name) for p in parts) for name in CLASSES})
     reasoning = [p.output_reasoning for p in parts if p.output_reasoning is not None]
     return replace(

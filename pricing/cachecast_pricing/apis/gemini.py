@@ -36,14 +36,14 @@ def read(raw: Mapping[str, Any]) -> UsageReading:
         candidates, thoughts, tools = candidates or 0, thoughts or 0, tools or 0
     if tools is None:
         notes = ("toolUsePromptTokenCount is null: the prompt may be larger",)
-    output = None if candidates is None or thoughts is None else candidates + thoughts
     parts = Parts(
         input=prompt,
         read=fields.first(*_CACHED),
-        output=output,
+        output=known_sum((candidates, thoughts)),
         total=total,
         beside=tools or 0,
         reasoning=thoughts,
+        more_output=candidates is None or thoughts is None,
         notes=notes,
     )
     return decide(parts, "inclusive", ("additive",))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cachecast_pricing.conventions import Parts, Writes, decide
+from cachecast_pricing.conventions import Parts, decide, writes_beside_split
 from cachecast_pricing.counts import Fields
 from cachecast_pricing.usage_reading import UsageReading
 
@@ -33,7 +33,7 @@ def read(raw: Mapping[str, Any]) -> UsageReading:
         input=fields.first(*_INPUT),
         read=fields.first(*_READ),
         output=None if output is None or reasoning is None else output + reasoning,
-        writes=_writes(fields),
+        writes=writes_beside_split(fields.first(*_WRITE), fields.first(*_M5), fields.first(*_H1)),
         total=fields.optional(*_TOTAL),
         reasoning=fields.optional(*_REASONING),
     )
@@ -45,16 +45,3 @@ def read(raw: Mapping[str, Any]) -> UsageReading:
         note = "the total says that output has reasoning in it"
         return decide(replace(together, notes=(note,)), "disjoint", ("inclusive",))
     return decide(apart, "disjoint", ("inclusive",))
-
-
-def _writes(fields: Fields) -> Writes:
-    """Written tokens by lifetime. An aggregate beside them is their sum, a rest, or 0: never added.
-
-    Rule: srtab/daiv#1159, the larger of both where the aggregate is not 0.
-    """
-    aggregate = fields.first(*_WRITE)
-    m5, h1 = fields.first(*_M5), fields.first(*_H1)
-    split = (m5 or 0) + (h1 or 0)
-    if aggregate is None and not split:
-        return Writes(null=True)
-    return Writes(m5=m5 or 0, h1=h1 or 0, unknown=max(0, (aggregate or 0) - split))

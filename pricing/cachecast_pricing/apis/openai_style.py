@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cachecast_pricing.apis.anthropic import service_tier
-from cachecast_pricing.conventions import Parts, Writes, decide
+from cachecast_pricing.conventions import Parts, Writes, decide, writes_beside_split
 from cachecast_pricing.counts import Fields
 from cachecast_pricing.usage_reading import UsageReading
 
@@ -22,6 +22,7 @@ _READ_ON_TOP = ("cached_tokens", "cached_input_tokens", "cache_read_input_tokens
 _WRITE_INSIDE = (
     "cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens", "cache_creation",
 )  # fmt: skip
+_SPLIT = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 _WRITE_ON_TOP = ("cache_write_tokens", "cache_write_input_tokens", "cache_creation_input_tokens")
 
 
@@ -53,12 +54,13 @@ def read_as(raw: Mapping[str, Any], style: Style) -> UsageReading:
         input=fields.first(*_INPUT),
         read=cached,
         output=fields.first(*_OUTPUT),
-        writes=_writes(written, style),
+        writes=_writes(written, details, style),
         total=fields.optional("total_tokens"),
         reasoning=reasoning,
     )
     if style.reasoning_beside_output:
-        parts = _with_reasoning(parts)
+        null = reasoning is None and fields.is_null(*_OUTPUT_DETAILS)
+        parts = _with_reasoning(parts, null)
     return replace(decide(parts, "inclusive", ("additive",)), service_tier=service_tier(fields))
 
 
@@ -76,7 +78,12 @@ def _inner_or_top(
     return fields.first(*on_top)
 
 
-def _writes(written: int | None, style: Style) -> Writes:
+def _writes(written: int | None, details: Fields | None, style: Style) -> Writes:
+    """Written tokens under the API's lifetime, or under those that the details object names."""
+    if style.write == "unknown" and details is not None:
+        split = details.inner("cache_creation_token_details") or details
+        if split.has(*_SPLIT):
+            return writes_beside_split(written, split.first(_SPLIT[0]), split.first(_SPLIT[1]))
     if written is None:
         return Writes(null=True)
     match style.write:
@@ -88,14 +95,18 @@ def _writes(written: int | None, style: Style) -> Writes:
             return Writes(unknown=written)
 
 
-def _with_reasoning(parts: Parts) -> Parts:
+def _with_reasoning(parts: Parts, null: bool) -> Parts:
     """Reasoning joins the output, unless the object's own total says that it is in there."""
-    if not parts.reasoning or parts.output is None:
+    if parts.output is None or not (parts.reasoning or null):
         return parts
-    inside = parts.total is not None and parts.input is not None and (
-        parts.total == parts.input + parts.output
-    )  # fmt: skip
-    if inside:
+    rest = None
+    if parts.total is not None and parts.input is not None:
+        rest = parts.total - parts.input - parts.output
+    if null and (rest is None or rest < 0):
+        return replace(parts, more_output=True)
+    if null and rest is not None:
+        return replace(parts, output=parts.output + rest, reasoning=rest)
+    if rest == 0:
         note = "the total says that output has reasoning in it"
         return replace(parts, notes=(*parts.notes, note))
-    return replace(parts, output=parts.output + parts.reasoning)
+    return replace(parts, output=parts.output + (parts.reasoning or 0))

@@ -1,0 +1,361 @@
+"""Every API's own usage object becomes the same disjoint classes, by its own convention."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachecast_datasets.errors import BadInput
+from cachecast_pricing.reading import APIS, UsageReading, detect_api, read_usage
+from cachecast_pricing.usage import Usage
+
+counts = st.integers(min_value=0, max_value=10**6)
+
+
+def read(api: str, **raw: Any) -> UsageReading:
+    return read_usage(api, raw)
+
+
+def chat(prompt: int, cached: int, written: int, output: int) -> dict[str, Any]:
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": output,
+        "total_tokens": prompt + output,
+        "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
+    }
+
+
+def test_anthropic_counts_stand_beside_each_other() -> None:
+    reading = read(
+        "anthropic", input_tokens=10, cache_read_input_tokens=200, output_tokens=7,
+        cache_creation_input_tokens=30,
+        cache_creation={"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 20},
+        output_tokens_details={"thinking_tokens": 5},
+    )  # fmt: skip
+
+    assert reading.usage == Usage(
+        fresh=10, cache_read=200, cache_write_5m=10, cache_write_1h=20, output=7
+    )
+    assert reading.semantics == "additive"
+    assert reading.output_reasoning == 5
+    assert reading.unknown == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("split", "expected"),
+    [
+        ({}, Usage(cache_write_unknown=30)),
+        ({"cache_creation": None}, Usage(cache_write_unknown=30)),
+        ({"cache_creation": {"ephemeral_1h_input_tokens": 30}}, Usage(cache_write_1h=30)),
+        ({"ephemeral_5m_input_tokens": 30}, Usage(cache_write_5m=30)),
+        (
+            {"cache_creation": {"ephemeral_5m_input_tokens": None,
+                                "ephemeral_1h_input_tokens": 20}},
+            Usage(cache_write_5m=10, cache_write_1h=20),
+        ),
+    ],
+)  # fmt: skip
+def test_a_write_without_its_split_has_an_unknown_lifetime(
+    split: dict[str, Any], expected: Usage
+) -> None:
+    raw = {"input_tokens": 0, "cache_creation_input_tokens": 30, **split}
+
+    assert read_usage("anthropic", raw).usage == expected
+
+
+def test_a_split_that_contradicts_its_total_is_refused_with_the_numbers() -> None:
+    with pytest.raises(BadInput, match=r"is 31, but its split says 10 \(5m\) \+ 20 \(1h\)"):
+        read(
+            "anthropic", input_tokens=1, cache_creation_input_tokens=31,
+            cache_creation={"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 20},
+        )  # fmt: skip
+
+
+def test_the_usage_of_a_fast_batch_or_us_only_request_says_so() -> None:
+    assert read("anthropic", input_tokens=1, speed="fast").service_tier == "fast"
+    assert read("anthropic", input_tokens=1, service_tier="batch").service_tier == "batch"
+    assert read("anthropic", input_tokens=1, service_tier="standard").service_tier is None
+    assert read("anthropic", input_tokens=1, inference_geo="us").regional
+
+
+def test_openai_chat_and_responses_contain_reads_writes_and_reasoning() -> None:
+    expected = Usage(fresh=100, cache_read=800, cache_write_30m=100, output=50)
+    responses = read(
+        "openai-responses", input_tokens=1000, output_tokens=50, total_tokens=1050,
+        input_tokens_details={"cached_tokens": 800, "cache_write_tokens": 100},
+        output_tokens_details={"reasoning_tokens": 40},
+    )  # fmt: skip
+
+    assert read_usage("openai-chat", chat(1000, 800, 100, 50)).usage == expected
+    assert responses.usage == expected
+    assert responses.output_reasoning == 40
+    assert responses.semantics == "inclusive"
+
+
+def test_gemini_thoughts_add_to_the_output_and_tool_use_to_the_prompt() -> None:
+    reading = read(
+        "gemini", promptTokenCount=1000, cachedContentTokenCount=600, candidatesTokenCount=30,
+        thoughtsTokenCount=70, toolUsePromptTokenCount=200, totalTokenCount=1300,
+    )  # fmt: skip
+
+    assert reading.usage == Usage(fresh=600, cache_read=600, output=100)
+    assert reading.usage.prompt_tokens == 1200
+    assert reading.output_reasoning == 70
+
+
+def test_a_null_in_gemini_is_nothing_where_the_total_leaves_nothing_for_it() -> None:
+    reading = read(
+        "gemini", prompt_token_count=10, candidates_token_count=5, thoughts_token_count=None,
+        tool_use_prompt_token_count=None, total_token_count=15,
+    )  # fmt: skip
+
+    assert reading.usage == Usage(fresh=10, output=5)
+    assert reading.unknown == frozenset()
+
+
+def test_xai_reasoning_is_additional_to_the_completion() -> None:
+    raw = {
+        "prompt_tokens": 37, "completion_tokens": 530, "total_tokens": 800,
+        "completion_tokens_details": {"reasoning_tokens": 233}, "cost_in_usd_ticks": 15_000,
+    }  # fmt: skip
+    reading = read_usage("xai", raw)
+
+    assert reading.usage == Usage(fresh=37, output=530 + 233)
+    assert reading.reported_cost == 15_000 * 100  # 1e10 ticks are 1e12 picounits
+
+
+def test_xai_reasoning_stays_inside_where_the_total_says_so() -> None:
+    reading = read(
+        "xai", prompt_tokens=37, completion_tokens=530, total_tokens=567,
+        completion_tokens_details={"reasoning_tokens": 233},
+    )  # fmt: skip
+
+    assert reading.usage.output == 530
+    assert reading.notes
+
+
+def test_qwen_has_both_inside_and_its_writes_live_five_minutes() -> None:
+    reading = read(
+        "qwen", prompt_tokens=1500, completion_tokens=5,
+        prompt_tokens_details={"cached_tokens": 1200, "cache_creation_input_tokens": 300},
+    )  # fmt: skip
+
+    assert reading.usage == Usage(cache_read=1200, cache_write_5m=300, output=5)
+
+
+def test_cached_tokens_on_top_are_read_and_not_added_to_the_nested_ones() -> None:
+    nested = {"cached_tokens": 60}
+
+    assert read("kimi", prompt_tokens=100, cached_tokens=50).usage.cache_read == 50
+    both = read("kimi", prompt_tokens=100, cached_tokens=50, prompt_tokens_details=nested)
+    assert both.usage.cache_read == 60
+
+
+def test_bedrock_converse_tells_lifetimes_in_its_details_only() -> None:
+    raw = {"inputTokens": 5, "cacheReadInputTokens": 20, "cacheWriteInputTokens": 30}
+    split = [{"ttl": "5m", "inputTokens": 10}, {"ttl": "1h", "inputTokens": 20}]
+
+    assert read_usage("bedrock-converse", raw).usage.cache_write_unknown == 30
+    told = read_usage("bedrock-converse", {**raw, "cacheDetails": split}).usage
+    assert (told.cache_write_5m, told.cache_write_1h) == (10, 20)
+    with pytest.raises(BadInput, match="is 30, but cacheDetails say 10"):
+        read_usage("bedrock-converse", {**raw, "cacheDetails": split[:1]})
+
+
+def test_openrouter_states_its_own_cost_and_no_lifetime() -> None:
+    reading = read_usage("openrouter", {**chat(1000, 800, 100, 50), "cost": 0.0123})
+
+    assert reading.usage.cache_write_unknown == 100
+    assert reading.reported_cost == 12_300_000_000
+    assert reading.reported_currency == "USD"
+
+
+def test_otel_is_inclusive_and_reads_integers_that_are_strings() -> None:
+    reading = read_usage(
+        "otel",
+        {
+            "gen_ai.usage.input_tokens": "130213",
+            "gen_ai.usage.cache_read.input_tokens": "128955",
+            "gen_ai.usage.cache_creation.input_tokens": "1253",
+            "gen_ai.usage.output_tokens": "9",
+        },
+    )
+
+    assert reading.usage == Usage(fresh=5, cache_read=128_955, cache_write_unknown=1_253, output=9)
+    assert reading.semantics == "inclusive"
+
+
+def test_otel_numbers_of_older_code_are_additive_where_they_cannot_be_anything_else() -> None:
+    reading = read_usage(
+        "otel", {"gen_ai.usage.input_tokens": 5, "gen_ai.usage.cache_read_input_tokens": 100}
+    )
+
+    assert reading.usage == Usage(fresh=5, cache_read=100)
+    assert reading.semantics == "additive"
+    assert reading.notes
+
+
+def test_langfuse_buckets_are_disjoint_and_reasoning_is_a_bucket() -> None:
+    reading = read(
+        "langfuse", input=10, input_cached_tokens=90, output=5, output_reasoning_tokens=20,
+        total=125,
+    )  # fmt: skip
+
+    assert reading.usage == Usage(fresh=10, cache_read=90, output=25)
+    assert reading.semantics == "disjoint"
+
+
+def test_a_langfuse_row_with_an_inclusive_input_is_recognised_by_its_total() -> None:
+    reading = read("langfuse", input=100, input_cached_tokens=90, output=5, total=105)
+
+    assert reading.usage == Usage(fresh=10, cache_read=90, output=5)
+    assert reading.semantics == "inclusive"
+    assert reading.notes
+
+
+def test_a_total_that_only_the_other_convention_reaches_decides() -> None:
+    raw = {**chat(100, 80, 0, 10), "total_tokens": 190}  # 100 + 80 + 10
+    reading = read_usage("openai-chat", raw)
+
+    assert reading.usage == Usage(fresh=100, cache_read=80, output=10)
+    assert reading.semantics == "additive"
+
+
+def test_a_total_that_no_convention_reaches_is_refused_with_the_numbers() -> None:
+    with pytest.raises(BadInput, match="total 500; inclusive means a total of 110 with 20 fresh"):
+        read_usage("openai-chat", {**chat(100, 80, 0, 10), "total_tokens": 500})
+
+
+@pytest.mark.parametrize(
+    ("raw", "unknown"),
+    [
+        ({"prompt_tokens_details": None}, {"cache_read", "cache_write"}),
+        ({"prompt_tokens_details": {"cached_tokens": None}}, {"cache_read"}),
+        ({"prompt_tokens_details": {"cached_tokens": 0}}, set()),
+        ({"prompt_tokens_details": {}}, set()),
+        ({}, set()),
+    ],
+)
+def test_null_is_unknown_and_left_out_is_zero(raw: dict[str, Any], unknown: set[str]) -> None:
+    reading = read_usage("openai-chat", {"prompt_tokens": 100, "completion_tokens": 1, **raw})
+
+    assert reading.unknown == unknown
+    assert reading.usage.fresh == 100
+
+
+def test_an_additive_null_is_unknown_too() -> None:
+    reading = read("anthropic", input_tokens=5, cache_read_input_tokens=None, output_tokens=None)
+
+    assert reading.unknown == {"cache_read", "output"}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (-3, "is -3, expected >= 0"),
+        (1.5, "is 1.5, expected a whole number"),
+        (float("nan"), "is nan, expected a whole number"),
+        (float("inf"), "is inf, expected a whole number"),
+        (True, "is true, expected a whole number"),
+        ("many", "is 'many', expected a whole number"),
+        ([1], "expected a whole number"),
+        (10**16, "expected at most"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("api", "field"),
+    [
+        ("anthropic", "cache_read_input_tokens"),
+        ("openai-chat", "prompt_tokens"),
+        ("openai-responses", "output_tokens"),
+        ("gemini", "cachedContentTokenCount"),
+        ("deepseek", "prompt_cache_hit_tokens"),
+        ("bedrock-converse", "inputTokens"),
+        ("otel", "gen_ai.usage.output_tokens"),
+        ("langfuse", "input_cached_tokens"),
+    ],
+)
+def test_what_is_no_token_count_is_refused_with_its_field_and_value(
+    api: str, field: str, value: object, message: str
+) -> None:
+    with pytest.raises(BadInput, match=message) as caught:
+        read_usage(api, {field: value})
+    assert field in str(caught.value)
+
+
+def test_details_that_are_no_object_are_refused() -> None:
+    with pytest.raises(BadInput, match="prompt_tokens_details is 7, expected an object"):
+        read("openai-chat", prompt_tokens=10, prompt_tokens_details=7)
+
+
+def test_an_unknown_api_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(BadInput, match="known: anthropic, openai-chat"):
+        read_usage("cohere", {})
+
+
+@pytest.mark.parametrize(
+    ("raw", "provider", "api"),
+    [
+        ({"input_tokens": 1, "cache_read_input_tokens": 2}, None, "anthropic"),
+        ({"input_tokens": 1, "output_tokens": 2}, "anthropic", "anthropic"),
+        ({"input_tokens": 1, "output_tokens": 2}, "openai", "openai-responses"),
+        ({"input_tokens": 1, "input_tokens_details": {}}, None, "openai-responses"),
+        ({"input_tokens": 1, "cached_input_tokens": 1}, "openai", "codex"),
+        ({"prompt_tokens": 1}, "openai", "openai-chat"),
+        ({"prompt_tokens": 1}, "deepseek", "deepseek"),
+        ({"prompt_tokens": 1, "prompt_cache_hit_tokens": 1}, None, "deepseek"),
+        ({"prompt_tokens": 1}, "xai", "xai"),
+        ({"prompt_tokens": 1}, "alibaba", "qwen"),
+        ({"prompt_tokens": 1}, "moonshot", "kimi"),
+        ({"prompt_tokens": 1, "cost": 0.1}, "anthropic", "openrouter"),
+        ({"prompt_tokens": 1, "cache_read_input_tokens": 1}, "anthropic", "litellm"),
+        ({"promptTokenCount": 1}, "google", "gemini"),
+        ({"usageMetadata": {"promptTokenCount": 1}}, None, "gemini"),
+        ({"inputTokens": 1}, None, "bedrock-converse"),
+        ({"gen_ai.usage.input_tokens": 1}, "openai", "otel"),
+        ({"llm.token_count.prompt": 1}, None, "otel"),
+        ({"input": 1, "output": 2}, None, "langfuse"),
+        ({"input": 1, "input_cached_tokens": 2}, "google", "langfuse"),
+    ],
+)
+def test_the_api_is_recognised_by_its_fields_and_the_provider(
+    raw: dict[str, Any], provider: str | None, api: str
+) -> None:
+    assert detect_api(raw, provider) == api
+    assert api in APIS
+
+
+def test_an_object_without_any_known_field_is_refused() -> None:
+    with pytest.raises(BadInput, match="none of the known fields, only tokens"):
+        detect_api({"tokens": 3})
+
+
+@given(counts, counts, counts, counts)
+def test_inclusive_and_additive_spellings_of_one_request_are_the_same_usage(
+    fresh: int, cached: int, written: int, output: int
+) -> None:
+    prompt = fresh + cached + written
+    inclusive = read_usage("openrouter", chat(prompt, cached, written, output))
+    additive = read(
+        "anthropic", input_tokens=fresh, cache_read_input_tokens=cached, output_tokens=output,
+        cache_creation_input_tokens=written,
+    )  # fmt: skip
+
+    assert inclusive.usage == additive.usage
+    assert inclusive.usage.prompt_tokens == prompt
+
+
+@given(counts, counts, counts, counts)
+def test_the_classes_of_an_accepted_object_sum_to_the_prompt_and_none_is_negative(
+    prompt: int, cached: int, written: int, output: int
+) -> None:
+    raw = chat(prompt, cached, written, output)
+    del raw["total_tokens"]
+    reading = read_usage("openai-chat", raw)
+    usage = reading.usage
+
+    assert min(usage.as_dict().values()) >= 0
+    beside = cached + written if reading.semantics == "additive" else 0
+    assert usage.prompt_tokens == prompt + beside
+    assert (reading.semantics == "inclusive") == (cached + written <= prompt)
