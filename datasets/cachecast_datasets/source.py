@@ -59,7 +59,9 @@ def open_bytes(path: Path) -> BinaryIO:
     magic = raw.read(4)
     raw.seek(0)
     if magic.startswith(GZIP_MAGIC):
-        return io.BufferedReader(gzip.GzipFile(fileobj=raw, mode="rb"))
+        raw.close()  # a GzipFile closes only what it opened
+        # a small buffer: what it holds when the data end early is lost
+        return io.BufferedReader(gzip.GzipFile(path, "rb"), 1 << 14)
     if magic.startswith(ZSTD_MAGIC):
         return io.BufferedReader(_Zstd(raw), 1 << 20)
     return raw

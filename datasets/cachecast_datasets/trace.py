@@ -140,7 +140,10 @@ class Trace:
                     yield batch.column(0)
 
         for value, first, later in duplicate_ids(ids, self.rows):
-            problem = f"request_id is {shown(value)}, which row {first + 1} already has; expected unique ids"
+            problem = (
+                f"request_id is {shown(value)}, which row {first + 1} already has; "
+                "expected unique ids"
+            )
             raise at_row(str(self.path), later + 1, problem, "duplicate id")
 
 

@@ -55,9 +55,18 @@ observed = st.builds(
 boundary = st.tuples(
     st.integers(0, 2**40), hashes, st.sampled_from(["end", "turn"]), st.none() | st.integers(0, 99)
 )
-boundaries = st.lists(boundary, max_size=3).map(
-    lambda rows: Boundaries(*([row[i] for row in rows] for i in range(4)))
-)
+
+
+def in_lists(rows: list[tuple[int, int, str, int | None]]) -> Boundaries:
+    return Boundaries(
+        [row[0] for row in rows],
+        [row[1] for row in rows],
+        [row[2] for row in rows],
+        [row[3] for row in rows],
+    )
+
+
+boundaries = st.lists(boundary, max_size=3).map(in_lists)
 
 
 def ids(kind: type[Any], most: int) -> st.SearchStrategy[Any]:

@@ -133,7 +133,8 @@ def item(*values: Any) -> dict[str, Any]:
         (item("user", "Q", -5), "prompt[0].tokens is -5, expected an integer >= 0"),
         (item("user", "Q", 1.5), "prompt[0].tokens is 1.5, expected an integer"),
         (item("user", "Q", True), "prompt[0].tokens is true, expected an integer"),
-        (item("user", "Q"), "prompt[0] is [\"user\", \"Q\"], expected an array of at least length 3"),
+        (item("user", "Q"),
+         "prompt[0] is [\"user\", \"Q\"], expected an array of at least length 3"),
         (item("robot", "Q", 5),
          "prompt[0].section is \"robot\", expected one of tools, system, developer, user, "
          "assistant, tool"),

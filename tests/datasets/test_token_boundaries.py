@@ -147,14 +147,14 @@ def test_the_same_prompt_again_keeps_its_position() -> None:
 
 @pytest.mark.parametrize("missing", ["input_types", "output_types"])
 def test_positions_are_unknown_where_a_list_is_missing(missing: str) -> None:
-    lists = {"input_types": ["text"], "output_types": ["text"]}
+    lists: dict[str, Any] = {"input_types": ["text"], "output_types": ["text"]}
     first = request("ab", **(lists | ({missing: None} if missing == "output_types" else {})))
     second = request("abc", **(lists | ({missing: None} if missing == "input_types" else {})))
     assert [position for _, _, position in seen(first, second)] == [None, None]
 
 
 def test_a_shared_run_holds_what_the_boundary_before_it_holds() -> None:
-    types = {"input_types": ["text"], "output_types": ["text"], "tools_tokens": B}
+    types: dict[str, Any] = {"input_types": ["text"], "output_types": ["text"], "tools_tokens": B}
     first, second = request("abcx", **types), request("abcd", **types)
     assert seen(first, second) == [(B, "tools", 1), (3 * B, "shared", 1), (4 * B, "end", 2)]
 

@@ -160,8 +160,8 @@ class _File:
                 new_sizes[block.hash] = (item.tokens, number)
             elif tokens != item.tokens:
                 raise ValueError(
-                    f"{where}.tokens of {shown(item.name)} is {item.tokens}, but line {line} gives it "
-                    f"{tokens}; equal names mean equal content, expected {tokens} or another name"
+                    f"{where}.tokens of {shown(item.name)} is {item.tokens}, but line "
+                    f"{line} gives it {tokens}; equal names mean equal content, expected {tokens} or another name"
                 )
             blocks.append(block)
         self._sizes |= new_sizes
