@@ -161,7 +161,8 @@ class _File:
             elif tokens != item.tokens:
                 raise ValueError(
                     f"{where}.tokens of {shown(item.name)} is {item.tokens}, but line "
-                    f"{line} gives it {tokens}; equal names mean equal content, expected {tokens} or another name"
+                    f"{line} gives it {tokens}; equal names mean equal content, "
+                    f"expected {tokens} or another name"
                 )
             blocks.append(block)
         self._sizes |= new_sizes

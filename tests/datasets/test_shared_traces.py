@@ -1,0 +1,78 @@
+"""Against the development traces beside the repository; skipped where they are absent."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cachecast_datasets.importing import ImportSummary
+from cachecast_datasets.trace import Trace
+
+ImportAll = Callable[..., tuple[Trace, ImportSummary]]
+
+
+@pytest.fixture(scope="session")
+def sessions(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first 40 kv-cache-tester sessions in their published form."""
+    folder = tmp_path_factory.mktemp("sessions")
+    script = shared / "traces" / "kv-cache-tester" / "expand.py"
+    if not script.exists():
+        pytest.skip("the kv-cache-tester sessions are not on this machine")
+    subprocess.run([sys.executable, script, folder, "40"], check=True)
+    return folder
+
+
+def found(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"{path.name} is not on this machine")
+    return path
+
+
+def test_mooncake_has_12031_requests_of_144793823_prompt_tokens(
+    shared: Path, import_all: ImportAll
+) -> None:
+    trace, summary = import_all(found(shared / "traces" / "mooncake" / "conversation_trace.jsonl"))
+    assert summary.rows == 12_031
+    requests = list(trace.requests(columns=["prompt_tokens", "boundaries"]))
+    assert sum(one.prompt_tokens or 0 for one in requests) == 144_793_823
+    # the partial last block is kept: the end is the prompt's own length
+    assert all(
+        one.boundaries and one.boundaries.tokens[-1] == one.prompt_tokens for one in requests
+    )
+
+
+def test_the_merged_file_has_3700_requests_within_3_hours(
+    shared: Path, import_all: ImportAll
+) -> None:
+    path = found(shared / "traces" / "kv-cache-tester" / "kvt_merged_dev.jsonl.gz")
+    _, summary = import_all(path)
+    assert (summary.rows, summary.source_format) == (3_700, "kv-cache-tester-merged")
+    assert summary.period is not None
+    assert float(summary.period[1]) < 3 * 3600
+
+
+@pytest.mark.parametrize("name", ["steady", "burst", "storm", "repeat"])
+def test_token_id_workloads_keep_their_ids(shared: Path, import_all: ImportAll, name: str) -> None:
+    trace, summary = import_all(found(shared / "golden" / f"workload_{name}.jsonl.gz"))
+    assert summary.evidence == "tokens"
+    for one in trace:
+        assert one.token_ids is not None
+        assert len(one.token_ids) == one.prompt_tokens
+
+
+def test_sessions_keep_every_request_and_sub_agents_are_marked(
+    sessions: Path, import_all: ImportAll
+) -> None:
+    trace, summary = import_all(sessions)
+    assert summary.sessions == 40
+    assert len(summary.warnings) == 1
+    for one in trace:
+        assert one.boundaries is not None
+        assert one.token_blocks is not None
+        assert one.prompt_tokens is not None
+        assert len(one.token_blocks) == one.prompt_tokens // 64
+        assert one.boundaries.tokens == sorted(set(one.boundaries.tokens))
+        for tokens, value in zip(one.boundaries.tokens, one.boundaries.hashes, strict=True):
+            assert one.token_blocks[tokens // 64 - 1] == value
