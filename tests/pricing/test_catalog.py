@@ -238,7 +238,7 @@ def test_yuan_prices_are_an_alternative_that_has_to_be_asked_for() -> None:
     assert CATALOG.card(ref, NEWEST).card.currency == "USD"
     yuan = CATALOG.card(ref, NEWEST, "CNY").card
     assert row(yuan.prices(0, peak=True)) == ("2", "0.04", None, None, None, None, "8")
-    with pytest.raises(BadInput, match="no CNY price for .*gpt-5.5; it has: USD"):
+    with pytest.raises(BadInput, match=r"no CNY price for .*gpt-5\.5; it has: USD"):
         CATALOG.card(CATALOG.resolve("gpt-5.5"), NEWEST, "CNY")
 
 

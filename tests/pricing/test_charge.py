@@ -27,7 +27,8 @@ OPUS = ClassPrices(
 token_counts = st.integers(min_value=0, max_value=10**7)
 usages = st.builds(
     Usage, fresh=token_counts, cache_read=token_counts, cache_write_5m=token_counts,
-    cache_write_1h=token_counts, cache_write_unknown=token_counts, output=token_counts,
+    cache_write_30m=st.just(0), cache_write_1h=token_counts, cache_write_12h=st.just(0),
+    cache_write_unknown=token_counts, output=token_counts,
 )  # fmt: skip
 
 

@@ -97,7 +97,7 @@ def test_another_provider_of_the_model_has_to_be_asked_for(
 
 
 def test_a_provider_without_the_model_says_who_has_it() -> None:
-    with pytest.raises(UnknownModel, match="bedrock lists no price for .*; anthropic does"):
+    with pytest.raises(UnknownModel, match=r"bedrock lists no price for .*; anthropic does"):
         CATALOG.resolve("claude-sonnet-4-5", "bedrock")
 
 

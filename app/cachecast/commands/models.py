@@ -27,8 +27,9 @@ def command(provider: str | None, rates: Path | None, as_json: bool) -> None:
         output.print_json({"models": rows})
         return
     table = Table(title="standard prices per million tokens", title_justify="left")
-    for name in ("model", "valid", "currency"):
-        table.add_column(name)
+    table.add_column("model", no_wrap=True)
+    table.add_column("valid")
+    table.add_column("")
     for name in ("input", "read", "write", "output"):
         table.add_column(name, justify="right")
     table.add_column("read on")
