@@ -113,7 +113,7 @@ class Catalog:
         Raises BadInput where the moment lies outside the validity that the sources state, and for
         a currency that the model has no price in.
         """
-        cards = self._cards[ref]
+        cards = self._cards_of(ref)
         currencies = list(dict.fromkeys(card.currency for card in cards))
         wanted = currency or currencies[0]
         if wanted not in currencies:
@@ -132,7 +132,7 @@ class Catalog:
         self, ref: ModelRef, start: datetime, end: datetime, currency: str | None = None
     ) -> list[RateCard]:
         """The cards that are valid at some moment of [start, end)."""
-        cards = self._cards[ref]
+        cards = self._cards_of(ref)
         wanted = currency or cards[0].currency
         return [
             card for card in cards
@@ -145,6 +145,11 @@ class Catalog:
         """Every card of the catalogue, by provider, in the order of its file."""
         by_provider = sorted(self._cards.items(), key=lambda item: item[0].provider)
         return [card for _, cards in by_provider for card in cards]
+
+    def _cards_of(self, ref: ModelRef) -> list[RateCard]:
+        if ref not in self._cards:
+            raise UnknownModel(f"unknown model {ref.model!r} at {ref.provider}")
+        return self._cards[ref]
 
     def _enter(self, ref: ModelRef, names: Iterable[str]) -> None:
         """Make a model known under its names; a host's also without the maker's prefix."""

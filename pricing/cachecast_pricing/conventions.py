@@ -85,6 +85,10 @@ def decide(parts: Parts, own: Semantics, others: tuple[Semantics, ...] = ()) -> 
     Raises UsageError, with the numbers, if none or several of the others fit.
     """
     parts = _with_output(parts)
+    if parts.reasoning and parts.output is not None and parts.reasoning > parts.output:
+        raise UsageError(
+            f"reasoning is {parts.reasoning}, more than the {parts.output} output tokens it is in"
+        )
     if parts.fresh(own) >= 0 and parts.fits_total(own):
         return _reading(parts, own, parts.notes)
     possible = [s for s in (own, *others) if parts.fresh(s) >= 0]

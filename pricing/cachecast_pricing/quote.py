@@ -206,11 +206,9 @@ def _settled(card: RateCard, reading: UsageReading, notes: list[str]) -> UsageRe
     usage = reading.usage
     prices = card.bands[0].prices
     if usage.cache_write_30m and prices.cache_write_30m is None and prices.write_prices:
-        usage = replace(
-            usage,
-            cache_write_30m=0,
-            cache_write_unknown=usage.cache_write_unknown + usage.cache_write_30m,
-        )
+        unknown = usage.cache_write_unknown + usage.cache_write_30m
+        settled = {"cache_write_30m": 0, "cache_write_unknown": unknown}
+        usage = Usage(**(usage.as_dict() | settled))
     elif usage.cache_write_30m and prices.cache_write_12h is not None:
         notes.append(
             "the usage does not say the lifetime of its written tokens: the default, 30 minutes, "
@@ -235,6 +233,8 @@ def _price_notes(card: RateCard, charged: Charge, usage: Usage, tier: str, when:
         notes.append(tier_note)
     if when.bare and card.has_peak:
         notes.append("only the day is known: off-peak price, the interval reaches to the peak one")
+    elif card.peak and card.is_peak(when.start) and not card.peak.holidays:
+        notes.append("peak hours; public holidays have none, but no holiday is listed")
     if when.bare and card.valid_to is not None and card.valid_to < when.end:
         notes.append(f"the price changes at {card.valid_to.isoformat()}: the earlier one is used")
     if charged.low != charged.high:

@@ -1,6 +1,7 @@
 """Any API's own usage object -> disjoint token classes."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from cachecast_datasets.errors import BadInput
@@ -14,6 +15,7 @@ from cachecast_pricing.apis import (
     litellm,
     openai_chat,
     openai_responses,
+    openai_usage,
     openrouter,
     otel,
     qwen,
@@ -31,6 +33,7 @@ APIS: dict[str, Callable[[Mapping[str, Any]], UsageReading]] = {
     "gemini": gemini.read,
     "deepseek": deepseek.read,
     "bedrock-converse": bedrock_converse.read,
+    "openai-usage": openai_usage.read,
     "openrouter": openrouter.read,
     "otel": otel.read,
     "langfuse": langfuse.read,
@@ -65,7 +68,23 @@ def read_usage(api: str, raw: Mapping[str, Any]) -> UsageReading:
         raise BadInput(f"unknown API {api!r}; known: {', '.join(APIS)}")
     if not isinstance(raw, Mapping):
         raise BadInput(f"usage is {raw!r}, expected a JSON object")
-    return reader(raw)
+    reading = reader(raw)
+    overlooked = [] if reading.usage.cache_read or reading.usage.cache_write else _cached(raw)
+    if not overlooked or reading.unknown:
+        return reading
+    note = f"{', '.join(overlooked)}: not a field of the API {api}, so nothing cached was counted"
+    return replace(reading, notes=(*reading.notes, note))
+
+
+def _cached(raw: Mapping[str, Any], path: str = "") -> list[str]:
+    """The fields anywhere in `raw` that speak of the cache and are not zero."""
+    found = []
+    for name, value in raw.items():
+        if isinstance(value, Mapping):
+            found += _cached(value, f"{path}{name}.")
+        elif "cach" in name.lower() and isinstance(value, int | float) and value:
+            found.append(path + name)
+    return found
 
 
 def detect_api(raw: Mapping[str, Any], provider: str | None = None) -> str:
@@ -81,7 +100,7 @@ def detect_api(raw: Mapping[str, Any], provider: str | None = None) -> str:
             return api
     if names & {"prompt_tokens", "completion_tokens"}:
         return _chat_api(raw, provider)
-    if names & {"input_tokens", "output_tokens"}:
+    if names & {"input_tokens", "output_tokens", "uncached_input_tokens"}:
         return _messages_or_responses(raw, provider)
     if names & {"input", "output"}:
         return "gemini" if names & {"cached", "thoughts"} else "langfuse"
@@ -102,6 +121,7 @@ _MARKS: tuple[tuple[str, frozenset[str]], ...] = (
     ("xai", frozenset({"cost_in_usd_ticks"})),
     ("openrouter", frozenset({"cost_details", "is_byok"})),
     ("codex", frozenset({"cached_input_tokens", "cache_write_input_tokens"})),
+    ("openai-usage", frozenset({"num_model_requests", "input_uncached_tokens"})),
     ("langfuse", frozenset({
         "input_cached_tokens", "input_cache_read", "input_cache_creation", "input_cache_write",
         "input_cache_creation_5m", "input_cache_creation_1h",
@@ -134,7 +154,7 @@ def _messages_or_responses(raw: Mapping[str, Any], provider: str | None) -> str:
     names = set(raw)
     if names & {
         "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation", "iterations",
-        "server_tool_use",
+        "server_tool_use", "uncached_input_tokens",
     }:  # fmt: skip
         return "anthropic"
     details = raw.get("input_token_details")

@@ -359,3 +359,39 @@ def test_the_classes_of_an_accepted_object_sum_to_the_prompt_and_none_is_negativ
     beside = cached + written if reading.semantics == "additive" else 0
     assert usage.prompt_tokens == prompt + beside
     assert (reading.semantics == "inclusive") == (cached + written <= prompt)
+
+
+def test_a_bucket_of_openai_s_usage_api_is_inclusive() -> None:
+    raw = {
+        "input_tokens": 1_000, "input_cached_tokens": 700, "input_cache_write_tokens": 200,
+        "input_uncached_tokens": 100, "output_tokens": 9, "num_model_requests": 3,
+    }  # fmt: skip
+
+    assert detect_api(raw, "openai") == "openai-usage"
+    assert read_usage("openai-usage", raw).usage == Usage(
+        fresh=100, cache_read=700, cache_write_30m=200, output=9
+    )
+    with pytest.raises(BadInput, match="input_tokens is 1001, but"):
+        read_usage("openai-usage", {**raw, "input_tokens": 1_001})
+
+
+def test_a_bucket_of_anthropic_s_usage_api_names_its_fresh_tokens_uncached() -> None:
+    raw = {"uncached_input_tokens": 7, "cache_read_input_tokens": 3, "output_tokens": 1}
+
+    assert detect_api(raw, None) == "anthropic"
+    assert read_usage("anthropic", raw).usage == Usage(fresh=7, cache_read=3, output=1)
+
+
+def test_a_cache_field_that_the_api_does_not_know_is_named_and_not_passed_over() -> None:
+    reading = read("openai-chat", prompt_tokens=100, cacheReadInputTokens=90)
+
+    assert reading.usage == Usage(fresh=100)
+    assert "cacheReadInputTokens: not a field of the API openai-chat" in reading.notes[0]
+
+
+def test_more_reasoning_than_output_is_a_contradiction_where_it_is_inside() -> None:
+    with pytest.raises(BadInput, match="reasoning is 50, more than the 10 output tokens"):
+        read(
+            "openai-chat", prompt_tokens=1, completion_tokens=10,
+            completion_tokens_details={"reasoning_tokens": 50},
+        )  # fmt: skip

@@ -66,7 +66,7 @@ def merge_stream(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def _read_one(fields: Fields) -> UsageReading:
     thinking = fields.inner("output_tokens_details")
     parts = Parts(
-        input=fields.first("input_tokens"),
+        input=fields.first("input_tokens", "uncached_input_tokens"),
         read=fields.first("cache_read_input_tokens"),
         output=fields.first("output_tokens"),
         writes=_writes(fields),
