@@ -395,3 +395,37 @@ def test_more_reasoning_than_output_is_a_contradiction_where_it_is_inside() -> N
             "openai-chat", prompt_tokens=1, completion_tokens=10,
             completion_tokens_details={"reasoning_tokens": 50},
         )  # fmt: skip
+
+
+KEYS = [
+    "input_tokens", "output_tokens", "total_tokens", "prompt_tokens", "completion_tokens",
+    "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation", "iterations",
+    "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens", "cached_tokens", "cost",
+    "prompt_tokens_details", "input_tokens_details", "input_token_details", "ttl",
+    "completion_tokens_details", "output_tokens_details", "reasoning_tokens", "thinking_tokens",
+    "promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount",
+    "toolUsePromptTokenCount", "totalTokenCount", "usageMetadata", "prompt_cache_hit_tokens",
+    "prompt_cache_miss_tokens", "inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens",
+    "cacheDetails", "input", "output", "total", "input_cached_tokens", "input_cache_creation",
+    "gen_ai.usage.input_tokens", "gen_ai.usage.cache_read.input_tokens", "speed", "service_tier",
+    "input_uncached_tokens", "num_model_requests", "cost_in_usd_ticks", "cache_write_tokens",
+]  # fmt: skip
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(-5, 200), st.floats(), st.sampled_from(["7", "x", "5m"])
+)
+wild = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(KEYS), inner),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(sorted(APIS)), st.dictionaries(st.sampled_from(KEYS), wild, max_size=8))
+def test_any_object_is_either_read_with_classes_that_are_counts_or_refused_in_a_sentence(
+    api: str, raw: dict[str, Any]
+) -> None:
+    try:
+        reading = read_usage(api, raw)
+    except BadInput:
+        return
+    assert all(type(count) is int and count >= 0 for count in reading.usage.as_dict().values())

@@ -35,7 +35,8 @@ def read(raw: Mapping[str, Any]) -> UsageReading:
         hit = 0
     additive = miss is not None and hit is not None and prompt == miss and hit > 0
     if miss is not None and not nested and not additive and prompt != (hit or 0) + miss:
-        raise UsageError(f"prompt_tokens is {prompt}, but {_HIT} {hit} + {_MISS} {miss} is not")
+        both = (hit or 0) + miss
+        raise UsageError(f"prompt_tokens is {prompt}, but {_HIT} {hit} + {_MISS} {miss} is {both}")
     out_details = fields.inner("completion_tokens_details", "output_tokens_details")
     parts = Parts(
         input=prompt + (hit or 0) if additive else prompt,
