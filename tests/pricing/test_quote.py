@@ -1,26 +1,16 @@
 """A quote: which price holds at which moment, and what it says about its doubts."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
+from priced import price, total
 
 from cachecast_datasets.errors import BadInput
-from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.charge import NoPrice
 from cachecast_pricing.money import to_decimal
-from cachecast_pricing.quote import Quote, quote
+from cachecast_pricing.quote import Quote
 
-CATALOG = load_catalog()
 MILLION = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
-
-
-def price(model: str, raw: dict[str, Any], **how: Any) -> Quote:
-    return quote(CATALOG, model, raw, **how)
-
-
-def total(model: str, raw: dict[str, Any], **how: Any) -> Decimal:
-    return to_decimal(price(model, raw, **how).charge.total)
 
 
 def interval(result: Quote) -> tuple[Decimal, Decimal | None]:

@@ -5,37 +5,22 @@ Vectors that state prompts and cache hits are tests of the cache rules; XAI-02 a
 behaviour state hits without a usage object.
 """
 
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from priced import HOUR_US, card, mtok, price
 
-from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.charge import charge, storage_charge
 from cachecast_pricing.money import to_decimal
-from cachecast_pricing.quote import Quote, quote
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.reading import read_usage
 from cachecast_pricing.usage import Usage
 
-CATALOG = load_catalog()
-HOUR_US = 3_600_000_000
-
-
-def price(model: str, raw: dict[str, Any], **how: Any) -> Quote:
-    return quote(CATALOG, model, raw, **how)
-
 
 def prices(model: str) -> ClassPrices:
     """The standard prices of a short prompt on the newest day."""
-    newest = CATALOG.newest
-    on = datetime(newest.year, newest.month, newest.day, tzinfo=UTC)
-    return CATALOG.card(CATALOG.resolve(model), on).card.prices(1)
-
-
-def mtok(*parts: tuple[str, int]) -> Decimal:
-    return sum((Decimal(p) * tokens for p, tokens in parts), Decimal()) / 10**6
+    return card(model).prices(1)
 
 
 ANT_08 = {
