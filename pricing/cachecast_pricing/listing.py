@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from cachecast_pricing.catalog import Catalog
-from cachecast_pricing.money import per_mtok_string
+from cachecast_pricing.money import factor_string, per_mtok_string
 from cachecast_pricing.rates import PRICED, ClassPrices, RateCard
 
 
@@ -42,7 +42,7 @@ def _row(card: RateCard) -> dict[str, Any]:
         ],
         "regional_factor": None
         if card.regional_factor is None
-        else f"{float(card.regional_factor):g}",
+        else factor_string(card.regional_factor),
         "source": "; ".join(card.sources),
         "checked": card.checked,
         "notes": [note.text for note in card.notes],

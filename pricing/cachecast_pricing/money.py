@@ -62,6 +62,11 @@ def decimal_string(picounits: int) -> str:
     return f"{sign}{whole}.{decimals}" if decimals else f"{sign}{whole}"
 
 
+def factor_string(factor: Fraction) -> str:
+    """A factor of the catalogue as the decimal it was written as ("1.1")."""
+    return format(Decimal(factor.numerator) / Decimal(factor.denominator), "f")
+
+
 def per_mtok_string(picounits_per_token: int | None) -> str | None:
     """A price of one token, back as the price per million tokens; None where there is no price."""
     if picounits_per_token is None:

@@ -8,7 +8,7 @@ from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.charge import Charge, charge, without_cache
 from cachecast_pricing.model_ids import ModelRef, is_regional
 from cachecast_pricing.moments import When, parse_when
-from cachecast_pricing.money import decimal_string
+from cachecast_pricing.money import decimal_string, factor_string
 from cachecast_pricing.rates import STANDARD, ClassPrices, RateCard
 from cachecast_pricing.reading import UsageReading, detect_api, read_usage
 from cachecast_pricing.usage import Usage
@@ -190,7 +190,7 @@ def _regional(card: RateCard, reading: UsageReading, name: str, notes: list[str]
     if not reading.regional and not is_regional(name):
         return False
     if card.regional_factor is not None:
-        extra = f"{float(card.regional_factor):g}"
+        extra = factor_string(card.regional_factor)
         notes.append(f"regional processing, as the usage or model id says: {extra} times the price")
         return True
     notes.append("a regional endpoint may cost more; no regional price is known for this model")

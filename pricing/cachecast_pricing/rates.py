@@ -158,7 +158,8 @@ class RateCard:
 
     def thresholds(self) -> tuple[Threshold, ...]:
         """Long-context thresholds, ascending."""
-        return tuple(band.threshold for band in self.bands if band.threshold is not None)
+        found = (band.threshold for band in self.bands if band.threshold is not None)
+        return tuple(sorted(found, key=lambda threshold: threshold.tokens))
 
     def band_of(self, prompt_tokens: int) -> PriceBand:
         """The band that a prompt of this size falls in."""

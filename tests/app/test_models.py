@@ -63,6 +63,15 @@ def test_only_the_provider_that_was_asked_for_is_listed(run: Any) -> None:
     assert {row["provider"] for row in rows(run, "--provider", "moonshot")} == {"moonshot"}
 
 
+def test_the_example_in_the_help_text_works(run: Any) -> None:
+    _, shown, _ = run("models", "--help")
+    assert "cachecast models --provider anthropic" in shown
+    code, out, _ = run("models", "--provider", "anthropic")
+
+    assert code == 0
+    assert "openai" not in out
+
+
 def test_the_table_names_models_prices_and_reading_dates(run: Any) -> None:
     code, out, err = run("models", "--provider", "anthropic")
 
