@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cachecast_datasets.checks import without_nulls
 from cachecast_datasets.request import Boundaries, ContentBlock, Observed, Request
 
 _FIELDS = tuple(field.name for field in fields(Request))
-_BLOCK_FIELDS = tuple(field.name for field in fields(ContentBlock))
-_OBSERVED_FIELDS = tuple(field.name for field in fields(Observed))
+_BLOCK_FIELDS = ContentBlock._fields
+_OBSERVED_FIELDS = Observed._fields
 _NO_SETTINGS: dict[str, str] = {}
 
 
@@ -32,11 +33,11 @@ def requests_of(batch: pa.RecordBatch) -> Iterator[Request]:
         if column is None:
             columns.append(repeat(_NO_SETTINGS if name == "settings" else None))
         else:
-            columns.append(_DECODERS.get(name, _scalars)(column))
+            columns.append(_DECODERS.get(name, scalars)(column))
     return map(Request, *columns) if batch.num_rows else iter(())
 
 
-def _scalars(array: pa.Array) -> list[Any]:
+def scalars(array: pa.Array) -> list[Any]:
     """Python values of a flat column, None for null, without boxing each in an Arrow scalar."""
     if pa.types.is_timestamp(array.type):
         array = array.view(pa.int64())
@@ -44,8 +45,7 @@ def _scalars(array: pa.Array) -> list[Any]:
         return list(array.to_pylist())
     if array.null_count == 0 or pa.types.is_string(array.type):
         return list(array.to_numpy(zero_copy_only=False).tolist())
-    values = array.fill_null(False if pa.types.is_boolean(array.type) else 0)
-    boxed = values.to_numpy(zero_copy_only=False).astype(object)
+    boxed = without_nulls(array).to_numpy(zero_copy_only=False).astype(object)
     boxed[array.is_null().to_numpy(zero_copy_only=False)] = None
     return list(boxed.tolist())
 
@@ -83,14 +83,14 @@ def _numbers(array: pa.Array) -> Iterator[Any]:
 
 
 def _strings(array: pa.Array) -> Iterator[Any]:
-    return _lists(array, _scalars(array.values))
+    return _lists(array, scalars(array.values))
 
 
 def _children(struct: pa.StructArray, names: Iterable[str]) -> list[Iterable[Any]]:
     columns: list[Iterable[Any]] = []
     for name in names:
         child = struct.field(name)
-        columns.append(repeat(None) if child.null_count == len(child) else _scalars(child))
+        columns.append(repeat(None) if child.null_count == len(child) else scalars(child))
     return columns
 
 
@@ -104,16 +104,16 @@ def _blocks(array: pa.Array) -> Iterator[Any]:
 def _boundaries(array: pa.Array) -> Iterator[Any]:
     struct, spans = array.values, list(_spans(array))
     lists = (
-        _scalars(struct.field("tokens")),
-        _scalars(struct.field("hash")),
-        _names(struct.field("name")),
-        _scalars(struct.field("position")),
+        scalars(struct.field("tokens")),
+        scalars(struct.field("hash")),
+        repeated_strings(struct.field("name")),
+        scalars(struct.field("position")),
     )
     made = map(Boundaries, *(map(values.__getitem__, spans) for values in lists))
     return made if array.null_count == 0 else _masked(array, made)
 
 
-def _names(array: pa.Array) -> list[str]:
+def repeated_strings(array: pa.Array) -> list[str]:
     """Few distinct strings, many rows: one Python object for each distinct string."""
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     words = np.array(encoded.dictionary.to_pylist(), dtype=object)
@@ -121,7 +121,7 @@ def _names(array: pa.Array) -> list[str]:
 
 
 def _settings(array: pa.Array) -> Iterator[Any]:
-    keys, values = _scalars(array.keys), _scalars(array.items)
+    keys, values = scalars(array.keys), scalars(array.items)
     for span, valid in zip(_spans(array), _present(array), strict=False):
         yield dict(zip(keys[span], values[span], strict=True)) if valid else _NO_SETTINGS
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
-from cachecast_datasets.checks import check_batch, shown
+from cachecast_datasets.checks import shown
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicates import duplicate_ids
 from cachecast_datasets.encode import batch_of, boundaries_column
@@ -74,9 +74,10 @@ def open_or_import(
 ) -> Trace:
     """One cachecast Parquet as it is; anything else imported into a new Parquet in `tmp_dir`.
 
+    With `skip_bad` a Parquet is imported too: what is left out must be counted once and for all.
     The trace's `imported` is the import's summary, None for a Parquet opened as it is.
     """
-    if len(paths) == 1 and sniff(paths[0]).name == "parquet":
+    if len(paths) == 1 and sniff(paths[0]).name == "parquet" and not skip_bad:
         return open_trace(paths[0])
     out = Path(tempfile.mkdtemp(prefix="cachecast-", dir=tmp_dir)) / "log.parquet"
     summary = import_log(paths, out, skip_bad=skip_bad, progress=progress)
@@ -118,6 +119,7 @@ class _Import:
                 path,
                 prefix=f"{path.name}:" if len(self._readers) > 1 else "",
                 bad=self._bad,
+                skip_bad=self._skip_bad,
                 position=partial(self._reading, done, total),
             )
             for requests in _batched(self._prepared(source, reader)):
@@ -205,7 +207,6 @@ class _Import:
             self._tally.add(requests)
             index = SCHEMA.get_field_index("boundaries")
             batch = batch.set_column(index, SCHEMA.field(index), boundaries_column(values))
-            check_batch(batch, str(self._out), row + 1)
             row += batch.num_rows
             self._progress("writing", row, sorter.rows)
             yield batch

@@ -24,15 +24,8 @@ _NUMERIC = {"arrival", "prompt_tokens", "output_tokens", "source_line"}
 
 
 def metadata_of(meta: LogMeta) -> dict[str, str]:
-    """The key-value metadata that `meta_from` reads back.
-
-    `ids_checked` says that ids are unique and boundaries computed: only the importer may write it.
-    """
-    values = {
-        "cachecast.format": FORMAT_NAME,
-        "cachecast.version": str(VERSION),
-        "cachecast.ids_checked": "true",
-    }
+    """The key-value metadata that `meta_from` reads back."""
+    values = {"cachecast.format": FORMAT_NAME, "cachecast.version": str(VERSION)}
     for field in fields(meta):
         value = getattr(meta, field.name)
         if value is not None:
@@ -51,7 +44,10 @@ def meta_from(values: dict[str, str]) -> LogMeta | None:
         text = values.get(f"cachecast.{field.name}")
         if text is not None:
             known[field.name] = text == "true" if text in ("true", "false") else text
-    return LogMeta(**known)  # type: ignore[arg-type]
+    try:
+        return LogMeta(**known)  # type: ignore[arg-type]
+    except TypeError:  # somebody wrote the format's name but not the rest
+        return None
 
 
 class LogWriter:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cachecast_datasets.request_log import SCHEMA
 
-RUN_BYTES = 96 << 20  # in memory while a run is collected (and once more while it is sorted)
+RUN_BYTES = 48 << 20  # in memory while a run is collected (and once more while it is sorted)
 RUN_BATCH_BYTES = 4 << 20  # what each run holds in memory while runs are merged
 FAN_IN = 32
 

@@ -10,15 +10,11 @@ from typing import BinaryIO
 
 import zstandard
 
+from cachecast_datasets.checks import Bad, refuse
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.request_log import LogMeta
 
 GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-
-
-def refuse(problem: LogError) -> None:
-    """What to do with a bad row unless somebody asked to skip: stop."""
-    raise problem
 
 
 @dataclass(slots=True)
@@ -33,11 +29,12 @@ class Source:
 
     path: Path
     prefix: str = ""
-    bad: Callable[[LogError], None] = refuse
+    bad: Bad = refuse
     position: Callable[[int], None] = field(default=lambda done: None)
     meta: LogMeta | None = None
     notes: list[str] = field(default_factory=list)
     accounts_hashed: bool = False
+    skip_bad: bool = False
 
     @property
     def label(self) -> str:

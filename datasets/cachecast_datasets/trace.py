@@ -1,6 +1,7 @@
 """A cachecast Parquet, opened for streaming."""
 
 from collections.abc import Collection, Iterator
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
-from cachecast_datasets.checks import check_batch, check_order, shown
+from cachecast_datasets.checks import Bad, RowChecker, refuse, shown
 from cachecast_datasets.conform import check_columns, conformed
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicates import duplicate_ids
@@ -22,7 +23,7 @@ from cachecast_datasets.summary import ImportSummary
 BATCH_ROWS = 1024  # small enough for the processor cache: faster than 512 or 2048
 
 # what boundaries are computed from, where a file has none
-_SOURCES_OF_BOUNDARIES = (
+_FOR_BOUNDARIES = (
     "account", "session_id", "hash_scope", "blocks", "token_blocks", "token_block_size",
     "prompt_tokens", "tools_tokens", "system_tokens", "input_types", "output_types",
 )  # fmt: skip
@@ -35,11 +36,11 @@ class Trace:
     should know, `imported` the summary where the log was imported just now.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open `path` and check its columns. LogError if it is no request log."""
+    def __init__(self, path: Path, *, check_ids: bool = True) -> None:
+        """Open `path`, check its columns and ids. LogError if it is no request log."""
         self.path = path
         self.imported: ImportSummary | None = None
-        self.ours = False
+        self._exact = False  # SCHEMA's own types throughout, boundaries among them
         source = str(path)
         with self._file() as file:
             self._schema = file.schema_arrow
@@ -50,9 +51,14 @@ class Trace:
         self.warnings = [f"{path}: unknown column {name} is ignored" for name in unknown]
         stamped = meta_from(values)
         self.meta = stamped or _guessed(self._schema, self._first_arrival_us())
-        # our importer checks ids and computes boundaries before it writes; others are checked here
-        self.ours = stamped is not None and "cachecast.ids_checked" in values
-        if not self.ours:
+        # the importer computes boundaries before it writes; elsewhere they may be missing
+        self.ours = stamped is not None and "boundaries" in self._schema.names
+        self._exact = "boundaries" in self._schema.names and all(
+            SCHEMA.field(field.name).type == field.type
+            for field in self._schema
+            if field.name in SCHEMA.names
+        )
+        if check_ids:
             self._check_ids()
 
     def __iter__(self) -> Iterator[Request]:
@@ -69,49 +75,46 @@ class Trace:
         `where` has one truth value per row of the file, in file order. Raises LogError for a row
         that breaks the schema or the order. Memory does not grow with the log.
         """
-        wanted = set(SCHEMA.names if columns is None else columns) | set(SCHEMA.names[:2])
+        wanted = set(SCHEMA.names if columns is None else columns)
         fill = not self.ours and "boundaries" in wanted
-        if fill:
-            wanted.update(_SOURCES_OF_BOUNDARIES)
-        tracker = TokenBoundaryTracker() if fill else None
         row = 0
-        for batch in self._checked(wanted):
-            rows, row = slice(row, row + batch.num_rows), row + batch.num_rows
-            if tracker is not None:
-                made = list(requests_of(batch))
-                for request in made:
-                    if request.boundaries is None:
-                        request.boundaries = boundaries_of(request, tracker)
-                keep = [True] * len(made) if where is None else where[rows].tolist()
-                yield from (request for request, kept in zip(made, keep, strict=True) if kept)
+        tracker = TokenBoundaryTracker()
+        for batch in self.batches(wanted.union(_FOR_BOUNDARIES) if fill else wanted):
+            kept = None if where is None else where[row : row + batch.num_rows]
+            row += batch.num_rows
+            if fill:
+                made = _filled(requests_of(batch), tracker)
+                yield from made if kept is None else compress(made, kept.tolist())
             else:
-                yield from requests_of(
-                    batch if where is None else batch.filter(pa.array(where[rows]))
-                )
+                yield from requests_of(batch if kept is None else batch.filter(pa.array(kept)))
 
-    def batches(self, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The same rows as checked Arrow batches in SCHEMA's types, at most BATCH_ROWS each."""
-        return self._checked(
-            set(SCHEMA.names if columns is None else columns) | set(SCHEMA.names[:2])
-        )
+    def batches(
+        self, columns: Collection[str] | None = None, bad: Bad = refuse
+    ) -> Iterator[pa.RecordBatch]:
+        """The same rows as checked Arrow batches in SCHEMA's types, at most BATCH_ROWS each.
 
-    def _checked(self, wanted: Collection[str]) -> Iterator[pa.RecordBatch]:
-        source, row, last_us = str(self.path), 1, None
+        `bad` gets a LogError for each row that breaks the schema or the order; where it returns,
+        the row is left out.
+        """
+        wanted = set(SCHEMA.names if columns is None else columns) | set(SCHEMA.names[:2])
         names = [name for name in self._schema.names if name in wanted and name in SCHEMA.names]
+        source, row = str(self.path), 1
+        checker = RowChecker(source, bad)
         with self._file() as file:
             for batch in _read(file, names, source):
-                if not self.ours:
-                    batch = conformed(batch, source, row)
-                check_batch(batch, source, row)
-                if batch.num_rows:
-                    last_us = check_order(batch.column("arrival"), source, row, last_us)
+                made = batch if self._exact else conformed(batch, source, row)
                 row += batch.num_rows
-                yield batch
+                yield checker.sound(made)
+
+    def salvage(self, bad: Bad) -> Iterator[Request]:
+        """All sound rows as whole requests, without boundaries where the file has none."""
+        for batch in self.batches(bad=bad):
+            yield from requests_of(batch)
 
     def _file(self) -> pq.ParquetFile:
         try:
             # a dictionary of boundary names decodes once instead of once a boundary
-            encoded = ["boundaries.list.element.name"] if self.ours else None
+            encoded = ["boundaries.list.element.name"] if self._exact else None
             return pq.ParquetFile(self.path, read_dictionary=encoded)
         except FileNotFoundError as problem:
             raise at(str(self.path), None, "no such file") from problem
@@ -145,6 +148,13 @@ class Trace:
                 "expected unique ids"
             )
             raise at_row(str(self.path), later + 1, problem, "duplicate id")
+
+
+def _filled(requests: Iterator[Request], tracker: TokenBoundaryTracker) -> Iterator[Request]:
+    for request in requests:
+        if request.boundaries is None:
+            request.boundaries = boundaries_of(request, tracker)
+        yield request
 
 
 def open_trace(path: Path) -> Trace:

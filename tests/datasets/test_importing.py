@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from cachecast_datasets import importing
 from cachecast_datasets.errors import BadInput, LogError
 from cachecast_datasets.importing import ImportSummary, Skip, import_log, open_or_import
-from cachecast_datasets.trace import Trace
+from cachecast_datasets.trace import Trace, open_trace
 
 Write = Callable[..., Path]
 ImportAll = Callable[..., tuple[Trace, ImportSummary]]
@@ -274,3 +275,33 @@ def test_a_parquet_is_opened_as_it_is_and_anything_else_is_imported_first(
     assert imported.imported.skipped[0].count == 1
     opened = open_or_import([imported.path], tmp_dir=tmp_path)
     assert (opened.path, opened.imported) == (imported.path, None)
+
+
+def test_skipping_works_for_parquet_rows_too(
+    write: Write, import_all: ImportAll, tmp_path: Path
+) -> None:
+    path = import_all(write(*(line(n, output=n) for n in range(6))))[0].path
+    table = pq.read_table(path)
+    times = table["arrival"].to_pylist()
+    times[3] = times[0]  # before rows 2 and 3
+    outputs = [0, -1, 2, 3, 4, 5]
+    names = ["1", "2", "3", "4", "1", "6"]
+    for name, values in (("arrival", times), ("output_tokens", outputs), ("request_id", names)):
+        index = table.schema.get_field_index(name)
+        column = pa.array(values, table.schema.field(index).type)
+        table = table.set_column(index, table.schema.field(index), column)
+    pq.write_table(table, path)
+    with pytest.raises(LogError, match='row 5: request_id is "1", which row 1 already has'):
+        open_trace(path)
+    trace = open_or_import([path], skip_bad=True, tmp_dir=tmp_path)
+    assert ids(trace) == ["1", "3", "6"]
+    assert trace.imported is not None
+    assert {
+        skip.reason: skip.example.removeprefix(f"{path} ") for skip in trace.imported.skipped
+    } == {
+        "bad output_tokens": "row 2: output_tokens is -1, expected >= 0",
+        "out of order": "row 4: arrival is 1970-01-01T00:00:00.000000Z, before an earlier row's "
+        "(1970-01-01T00:00:02.000000Z), expected rows sorted by arrival",
+        "duplicate id": f'line 5: request_id is "1", which {path} line 1 already has; expected '
+        "unique ids",
+    }

@@ -45,13 +45,14 @@ block = st.builds(
     marker=st.none() | st.sampled_from(MARKERS),
     label=text,
 )
-observed = st.builds(
-    Observed,
-    fresh=count,
-    cache_write_1h=count,
-    raw_json=text,
-    cost=st.none() | st.decimals(-100, 100, places=12),
-)
+observed = st.fixed_dictionaries(
+    {
+        "fresh": count,
+        "cache_write_1h": count,
+        "raw_json": text,
+        "cost": st.none() | st.decimals(-100, 100, places=12),
+    }
+).map(lambda values: Observed(**values))
 boundary = st.tuples(
     st.integers(0, 2**40), hashes, st.sampled_from(["end", "turn"]), st.none() | st.integers(0, 99)
 )

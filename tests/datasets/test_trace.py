@@ -122,7 +122,7 @@ def test_a_null_arrival_is_refused(tmp_path: Path) -> None:
 def test_rows_out_of_order_are_refused_with_both_times(tmp_path: Path) -> None:
     times = pa.array([TIMES[0], TIMES[2], TIMES[1]], pa.timestamp("us", "UTC"))
     assert refusal(foreign(tmp_path, arrival=times)) == (
-        "FILE row 3: arrival is 2026-01-01T00:00:01.000000Z, before the row above it "
+        "FILE row 3: arrival is 2026-01-01T00:00:01.000000Z, before an earlier row's "
         "(2026-01-01T00:00:02.000000Z), expected rows sorted by arrival"
     )
 

@@ -6,16 +6,17 @@ from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
-from cachecast_datasets.trace import open_trace
+from cachecast_datasets.trace import Trace
 
 
 def read(source: Source) -> Iterator[Request]:
-    """The rows as they are. A fault ends the reading: Parquet has no single bad lines to skip."""
-    trace = open_trace(source.path)
+    """The sound rows as they are; each other one is told to `source.bad`."""
+    # where bad rows are skipped, the import finds duplicate ids itself
+    trace = Trace(source.path, check_ids=not source.skip_bad)
     source.meta = trace.meta
     source.accounts_hashed = trace.ours
     source.notes.extend(trace.warnings)
-    for row, request in enumerate(trace, start=1):
+    for row, request in enumerate(trace.salvage(source.bad), start=1):
         if request.source_line is None:
             request.source_line = row
         yield request

@@ -1,0 +1,93 @@
+"""A batch of a log that knows only token blocks, as plain lists: for the columnar path."""
+
+from itertools import repeat
+from typing import Any
+
+import pyarrow as pa
+
+from cachecast_datasets.decode import repeated_strings, scalars
+from cachecast_datasets.request import Boundaries, Request
+
+_SCALARS = (
+    "first_token_s", "end_s", "account", "hash_scope", "model", "platform", "region",
+    "prompt_tokens", "output_tokens", "session_id", "agent_id", "tools_tokens", "system_tokens",
+    "token_block_size",
+)  # fmt: skip
+# Where any row has one of these, the batch needs whole requests.
+_MUST_BE_ABSENT = (
+    "blocks", "settings", "speed", "cache_mode", "status", "service_tier", "is_batch", "observed",
+)  # fmt: skip
+COLUMNS: tuple[str, ...] = (*_SCALARS, *_MUST_BE_ABSENT, "boundaries")
+
+
+class TurnColumns:
+    """Parallel lists, one item a request; boundaries as flat lists from `starts` to `ends`."""
+
+    __slots__ = (
+        *_SCALARS, "arrival_us", "ends", "hashes", "names", "positions", "rows", "starts", "tokens",
+    )  # fmt: skip
+
+    rows: int
+    arrival_us: list[int]
+    first_token_s: list[float | None]
+    end_s: list[float | None]
+    account: list[str | None]
+    hash_scope: list[str | None]
+    model: list[str | None]
+    platform: list[str | None]
+    region: list[str | None]
+    prompt_tokens: list[int]
+    output_tokens: list[int | None]
+    session_id: list[str | None]
+    agent_id: list[str | None]
+    tools_tokens: list[int | None]
+    system_tokens: list[int | None]
+    token_block_size: list[int | None]
+    starts: list[int]
+    ends: list[int]
+    tokens: list[int]
+    hashes: list[int]
+    names: list[str]
+    positions: list[int | None]
+
+    def request(self, row: int) -> Request:
+        """The row as a Request (without its id)."""
+        span = slice(self.starts[row], self.ends[row])
+        made = Request(request_id="", arrival_us=self.arrival_us[row])
+        for name in _SCALARS:
+            setattr(made, name, getattr(self, name)[row])
+        made.boundaries = Boundaries(
+            self.tokens[span], self.hashes[span], self.names[span], self.positions[span]
+        )
+        return made
+
+
+def turn_columns(batch: pa.RecordBatch) -> TurnColumns | None:
+    """The batch (with COLUMNS) as lists; None if one of its rows needs a whole request."""
+    present: dict[str, Any] = {
+        name: column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        if column.null_count < len(column)
+    }
+    boundaries, prompts = present.get("boundaries"), present.get("prompt_tokens")
+    if any(name in present for name in _MUST_BE_ABSENT) or boundaries is None or prompts is None:
+        return None
+    if boundaries.null_count or prompts.null_count:
+        return None
+    made = TurnColumns()
+    made.rows = batch.num_rows
+    made.arrival_us = scalars(present["arrival"])
+    for name in _SCALARS:
+        column = present.get(name)
+        values = [None] * batch.num_rows if column is None else scalars(column)
+        setattr(made, name, values)
+    offsets = boundaries.offsets.to_numpy().tolist()
+    made.starts, made.ends = offsets[:-1], offsets[1:]
+    struct = boundaries.values
+    made.tokens = scalars(struct.field("tokens"))
+    made.hashes = scalars(struct.field("hash"))
+    made.names = repeated_strings(struct.field("name"))
+    positions = struct.field("position")
+    unknown = positions.null_count == len(positions)
+    made.positions = list(repeat(None, len(positions))) if unknown else scalars(positions)
+    return made
