@@ -51,7 +51,7 @@ def _money_columns(table: Table) -> None:
 
 
 def _money_cells(totals: Totals) -> list[str]:
-    usage = totals.usage.usage()
+    usage = totals.usage
     prompt = totals.prompt_tokens
     written = usage.cache_write / prompt if prompt else None
     fresh = usage.fresh / prompt if prompt else None

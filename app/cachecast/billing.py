@@ -7,11 +7,13 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from cachecast.progress import Report
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
+from cachecast_datasets.turn_columns import COLUMNS as TURN_COLUMNS
 from cachecast_pricing.catalog import Catalog
 from cachecast_sim.billing import Billing
 from cachecast_sim.grouping import Key
@@ -55,6 +57,15 @@ def bills_of(
     for number, billing in enumerate(billings):
         name = billing.scenario.name
         bill = Bill(billing.scenario)
+        # only totals are asked for: the columnar path, where there is one
+        totals_only = not (by or sinks or where is not None) and trace.ours
+        turns = billing.turns() if totals_only else None
+        if turns is not None:
+            turns.feed(_batches(trace, name, number, billings, report))
+            bill.totals = turns.totals
+            bill.assumptions = _assumptions(bill, billing, where)
+            bills.append(bill)
+            continue
         requests = _reported(
             trace.requests(columns=billing.columns()), name, number, billings, trace.rows, report
         )
@@ -94,6 +105,17 @@ def _reported(
             report(name, before + done, total)
         yield request
     report(name, before + rows, total)
+
+
+def _batches(
+    trace: Trace, name: str, number: int, billings: Sequence[Billing], report: Report
+) -> Iterator[pa.RecordBatch]:
+    """The columns of the columnar path, with a progress report after each batch."""
+    done, total = number * trace.rows, len(billings) * trace.rows
+    for batch in trace.batches(TURN_COLUMNS):
+        yield batch
+        done += batch.num_rows
+        report(name, done, total)
 
 
 def _assumptions(bill: Bill, billing: Billing, where: str | None) -> list[str]:

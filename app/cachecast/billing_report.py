@@ -38,7 +38,7 @@ def totals_json(totals: Totals) -> dict[str, Any]:
     return {
         "requests": totals.requests,
         "prompt_tokens": totals.prompt_tokens,
-        "usage": totals.usage.usage().as_dict(),
+        "usage": totals.usage.as_dict(),
         "charge": charge_json(totals),
         "without_cache": decimal_string(totals.money.without_cache) if priced else None,
         "net_saving": decimal_string(totals.net_saving) if priced else None,
@@ -65,7 +65,7 @@ def observed_json(totals: Totals) -> dict[str, Any] | None:
     seen = totals.observed
     if seen is None:
         return None
-    money = totals.observed_money
+    money = totals.observed_money.total()
     charge = None
     if money.currency is not None and not totals.observed_unpriced:
         charge = {"currency": money.currency, "total": decimal_string(money.total)}

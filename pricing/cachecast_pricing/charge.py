@@ -1,7 +1,7 @@
 """What a usage costs at given prices, class by class, to the picounit."""
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.rates import ClassPrices
@@ -14,9 +14,11 @@ class NoPrice(BadInput):
     """Tokens of a class for which the rate card states no price."""
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """An amount by class in picounits; `low == high == total` when nothing is uncertain."""
+class Charge(NamedTuple):
+    """An amount by class in picounits; `low == high == total` when nothing is uncertain.
+
+    A named tuple because one is made for every request and scenario.
+    """
 
     currency: str
     fresh: int
@@ -32,7 +34,7 @@ class Charge:
         """The sum of all classes."""
         return self.fresh + self.cache_read + self.cache_write + self.output + self.storage
 
-    def __add__(self, other: "Charge") -> "Charge":
+    def __add__(self, other: "Charge") -> "Charge":  # type: ignore[override]  # not a tuple's sum
         """Both together, class by class. Raises BadInput for two currencies."""
         if self.currency != other.currency:
             raise BadInput(f"cannot add {self.currency} and {other.currency}")
@@ -57,29 +59,26 @@ def charge(usage: Usage, prices: ClassPrices) -> Charge:
     """
     fresh = _of(usage.fresh, prices.fresh, "fresh")
     cache_read = _of(usage.cache_read, prices.cache_read, "cache_read")
+    output = _of(usage.output, prices.output, "output")
+    currency = prices.currency
+    if not usage.cache_write:
+        total = fresh + cache_read + output
+        return Charge(currency, fresh, cache_read, 0, output, 0, total, total)
     known_writes = (
         _of(usage.cache_write_5m, prices.cache_write_5m, "cache_write_5m")
         + _of(usage.cache_write_30m, prices.cache_write_30m, "cache_write_30m")
         + _of(usage.cache_write_1h, prices.cache_write_1h, "cache_write_1h")
         + _of(usage.cache_write_12h, prices.cache_write_12h, "cache_write_12h")
     )
-    output = _of(usage.output, prices.output, "output")
     cheapest = dearest = 0
     if usage.cache_write_unknown:
         writes = prices.write_prices
         cheapest = _of(usage.cache_write_unknown, min(writes, default=None), "cache_write_unknown")
         dearest = usage.cache_write_unknown * max(writes)
-    total = fresh + cache_read + known_writes + cheapest + output
-    return Charge(
-        currency=prices.currency,
-        fresh=fresh,
-        cache_read=cache_read,
-        cache_write=known_writes + cheapest,
-        output=output,
-        storage=0,
-        low=total,
-        high=total - cheapest + dearest,
-    )
+    written = known_writes + cheapest
+    total = fresh + cache_read + written + output
+    high = total - cheapest + dearest
+    return Charge(currency, fresh, cache_read, written, output, 0, total, high)
 
 
 def without_cache(usage: Usage, prices: ClassPrices) -> int:

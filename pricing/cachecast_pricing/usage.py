@@ -1,6 +1,6 @@
 """Disjoint token classes: the one form of usage that everything after the normalisers reads."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # The order of the JSON contract; the first seven are disjoint and sum to the prompt.
 PROMPT_CLASSES: tuple[str, ...] = (
@@ -10,11 +10,11 @@ PROMPT_CLASSES: tuple[str, ...] = (
 CLASSES: tuple[str, ...] = (*PROMPT_CLASSES, "output")
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens of one request by class, disjoint; `output` includes reasoning.
 
-    `cache_write_unknown` are written tokens whose lifetime the source does not tell.
+    `cache_write_unknown` are written tokens whose lifetime the source does not tell. A named tuple
+    because one is made for every request and scenario.
     """
 
     fresh: int = 0

@@ -1,6 +1,7 @@
 """One scenario over one log: the whole main job, as a stream of ledger rows."""
 
 from collections.abc import Iterable, Iterator
+from typing import cast
 
 from cachecast_datasets.errors import EvidenceError
 from cachecast_datasets.request import Request
@@ -14,6 +15,7 @@ from cachecast_sim.pricer import Pricer
 from cachecast_sim.provider import ProviderWorld
 from cachecast_sim.rulebook import Rulebook
 from cachecast_sim.scenario import Scenario
+from cachecast_sim.turns import TurnRules, TurnWorld
 
 _ALWAYS = (
     "account", "session_id", "agent_id", "provider", "platform", "region", "model", "service_tier",
@@ -33,7 +35,7 @@ class Billing:
         self.pricer = Pricer(scenario, catalog, meta.time_origin == "absolute")
         self.counts_only = meta.evidence == "counts"
         self.rulebook: Rulebook | None = None
-        self.world: ProviderWorld | None = None
+        self.world: ProviderWorld | TurnWorld | None = None
         if not self.counts_only:
             self.rulebook = Rulebook(self.pricer, scenario.settings, meta.carries_markers)
             self.world = ProviderWorld(self.rulebook.rules_of, scenario.settings.first_token_s)
@@ -54,9 +56,27 @@ class Billing:
 
     def rows(self, requests: Iterable[Request]) -> Iterator[LedgerRow]:
         """Every request of the log, in its order, with usage, reasons and charges."""
-        if self.world is None:
+        if not isinstance(self.world, ProviderWorld):
             return ledger(observed_outcomes(self._same_provider(requests)), self.pricer)
         return ledger(self.world.outcomes(requests), self.pricer)
+
+    def turns(self) -> TurnWorld | None:
+        """The columnar path for totals, where this scenario and log allow it."""
+        model = self.scenario.model
+        if model is None or self.rulebook is None or self.pricer.by_arrival:
+            return None
+        if self.meta.evidence != "token_blocks":
+            return None
+        usual = Request(request_id="", arrival_us=0)
+        rules = self.rulebook.rules_of(usual)
+        if not getattr(rules, "shortcut", False):
+            return None
+        moment = self.pricer.moment(usual, model)
+        assert moment is not None  # a named model has a card
+        self.world = TurnWorld(
+            cast(TurnRules, rules), self.pricer, moment, self.scenario.settings.first_token_s
+        )
+        return self.world
 
     def _same_provider(self, requests: Iterable[Request]) -> Iterator[Request]:
         """A counts-only log can be repriced within its provider, not re-cached under another."""

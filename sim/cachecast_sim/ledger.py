@@ -1,7 +1,8 @@
 """The ledger: one row per request and scenario, exact charges, and what each miss cost."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Observed, Request
@@ -19,8 +20,7 @@ _WRITE_ORDER = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(NamedTuple):
     """Tokens of one request that were not read for one reason.
 
     `cost` = picounits above the read price; None where a price is missing.
@@ -65,13 +65,12 @@ def ledger(outcomes: Iterable[Outcome], pricer: Pricer) -> Iterator[LedgerRow]:
 
 def row_of(outcome: Outcome, pricer: Pricer) -> LedgerRow:
     """One outcome priced: the charge, the charge without any cache, the cost of each miss."""
-    request = outcome.request
+    request, usage = outcome.request, outcome.usage
     ref = pricer.model_of(request)
     moment = None if ref is None else pricer.moment(request, ref)
     segments = outcome.explanation.segments
     if moment is None:
         return LedgerRow(outcome, ref, None, None, _unpriced(segments))
-    usage = outcome.usage
     prices = moment.prices(usage.prompt_tokens)
     try:
         paid = charge(usage, prices)
@@ -80,7 +79,7 @@ def row_of(outcome: Outcome, pricer: Pricer) -> LedgerRow:
         pricer.assumptions[f"no price: {moment.card.model}, {problem}"] = None
         return LedgerRow(outcome, ref, None, None, _unpriced(segments))
     if outcome.status == "aborted":  # billed somewhere between not at all and in full
-        paid = replace(paid, low=0)
+        paid = paid._replace(low=0)
     if outcome.unknown_tokens:
         paid = _with_unknown(paid, prices, outcome.unknown_tokens)
     row = LedgerRow(outcome, ref, paid, plain, miss_costs(usage, segments, prices))
@@ -106,7 +105,7 @@ def _with_unknown(paid: Charge, prices: ClassPrices, tokens: int) -> Charge:
     cheapest = min(p for p in (prices.fresh, prices.cache_read) if p is not None)
     dearest = max(prices.fresh, *prices.write_prices)
     low = paid.low - tokens * (prices.fresh - cheapest)
-    return replace(paid, low=low, high=paid.high + tokens * (dearest - prices.fresh))
+    return paid._replace(low=low, high=paid.high + tokens * (dearest - prices.fresh))
 
 
 def _unpriced(segments: Iterable[Segment]) -> list[Miss]:
@@ -119,36 +118,32 @@ def miss_costs(usage: Usage, segments: Iterable[Segment], prices: ClassPrices) -
     A model without a read price has no such cost (None), except for segments of no tokens.
     """
     read_price = prices.cache_read
-    spans = None
+    if read_price is None:
+        return [Miss(s.reason, s.tokens, None if s.tokens else 0) for s in segments]
+    spans = _spans(usage, prices, read_price)
     misses = []
-    for segment in segments:
-        start, end = segment.start, segment.end
-        if read_price is None:
-            misses.append(Miss(segment.reason, end - start, 0 if start == end else None))
-            continue
-        if spans is None:
-            spans = _spans(usage, prices)
-        cost = 0
-        for low, high, price in spans:
-            overlap = min(high, end) - max(low, start)
-            if overlap > 0:
-                cost += overlap * (price - read_price)
-        misses.append(Miss(segment.reason, end - start, cost))
+    for start, end, reason in segments:
+        cost, low = 0, usage.cache_read
+        for high, premium in spans:
+            if low < end and high > start:
+                cost += ((high if high < end else end) - (low if low > start else start)) * premium
+            low = high
+        misses.append(Miss(reason, end - start, cost))
     return misses
 
 
-def _spans(usage: Usage, prices: ClassPrices) -> list[tuple[int, int, int]]:
-    """(start, end, picounits a token) of every unread stretch of the prompt."""
+def _spans(usage: Usage, prices: ClassPrices, read_price: int) -> list[tuple[int, int]]:
+    """(end, picounits a token above the read price) of the unread stretches, from the hit on."""
     at = usage.cache_read
     spans = []
     if usage.cache_write:
         for name in _WRITE_ORDER:
             tokens: int = getattr(usage, name)
             if tokens:
-                spans.append((at, at + tokens, write_price(prices, name)))
                 at += tokens
+                spans.append((at, write_price(prices, name) - read_price))
     if usage.fresh and prices.fresh is not None:
-        spans.append((at, at + usage.fresh, prices.fresh))
+        spans.append((at + usage.fresh, prices.fresh - read_price))
     return spans
 
 

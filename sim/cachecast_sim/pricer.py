@@ -1,6 +1,5 @@
 """Which prices hold for a request: the model's card at its moment, its tier, its hour."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from cachecast_datasets.errors import BadInput
@@ -13,17 +12,27 @@ from cachecast_sim.scenario import Scenario
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
 class Moment:
-    """Card, tier and hour of a request; prices follow from its prompt size."""
+    """Card, tier and hour of a request; prices follow from its prompt size.
 
-    card: RateCard
-    tier: str
-    peak: bool
+    `bands` are (first prompt size, prices), the largest first.
+    """
+
+    __slots__ = ("bands", "card", "peak", "tier")
+
+    def __init__(self, card: RateCard, tier: str, peak: bool) -> None:
+        self.card = card
+        self.tier = tier
+        self.peak = peak
+        starts = sorted({0, *(t.first_tokens for t in card.thresholds())}, reverse=True)
+        self.bands = [(start, card.prices(start, tier=tier, peak=peak)) for start in starts]
 
     def prices(self, prompt_tokens: int) -> ClassPrices:
         """The prices that the whole request moves to at this size."""
-        return self.card.prices(prompt_tokens, tier=self.tier, peak=self.peak)
+        for start, prices in self.bands:
+            if prompt_tokens >= start:
+                return prices
+        raise AssertionError(f"{prompt_tokens} prompt tokens")
 
 
 class Pricer:
@@ -38,7 +47,8 @@ class Pricer:
         self.assumptions: dict[str, None] = {}  # an ordered set of sentences
         self._models: dict[tuple[str | None, str | None], ModelRef | None] = {}
         self._cards: dict[ModelRef, RateCard] = {}
-        self._moments: dict[tuple[ModelRef, str], Moment] = {}
+        self._moments: dict[ModelRef, dict[str, Moment]] = {}
+        self._made: dict[tuple[int, str, bool], Moment] = {}
         if scenario.model is not None:
             self._check_named(scenario.model)
 
@@ -60,10 +70,11 @@ class Pricer:
     def moment(self, request: Request, ref: ModelRef) -> Moment | None:
         """Card, tier and hour; None where the log's own model has no price then."""
         if not self.by_arrival:
-            tier = self._tier_name(request)
-            known = self._moments.get((ref, tier))
+            tier = self.scenario.tier or self._tier_name(request)
+            by_tier = self._moments.setdefault(ref, {})
+            known = by_tier.get(tier)
             if known is None:
-                known = self._moments[(ref, tier)] = self._moment(ref, tier, self.fixed_on, False)
+                known = by_tier[tier] = self._moment(ref, tier, self.fixed_on, False)
             return known
         at = EPOCH + timedelta(microseconds=request.arrival_us)
         card = self._cards.get(ref)
@@ -112,4 +123,8 @@ class Pricer:
                 f"{card.model} has no {tier} price; such requests are priced as standard"
             ] = None
             tier = STANDARD
-        return Moment(card, tier, peak)
+        key = (id(card), tier, peak)  # the catalogue keeps every card alive
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = Moment(card, tier, peak)
+        return made

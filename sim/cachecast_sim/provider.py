@@ -120,8 +120,12 @@ class ProviderWorld:
 
     def _finish(self, outcome: Outcome) -> None:
         waiting = self._waiting
-        waiting[outcome.ordinal] = outcome
-        while (due := waiting.pop(self._next, None)) is not None:
+        if outcome.ordinal != self._next:
+            waiting[outcome.ordinal] = outcome
+            return
+        self._ready.append(outcome)
+        self._next += 1
+        while waiting and (due := waiting.pop(self._next, None)) is not None:
             self._ready.append(due)
             self._next += 1
 

@@ -7,7 +7,7 @@ from cachecast_datasets.request import Request
 from cachecast_pricing.rules.divergence import Divergence, diverge
 from cachecast_pricing.rules.memory import Memory, Scope
 from cachecast_pricing.rules.prompt import Prompt, active_settings
-from cachecast_pricing.rules.reasons import HARMLESS, RANK, Explanation, Segment
+from cachecast_pricing.rules.reasons import HARMLESS, NO_EVIDENCE, RANK, Explanation, Segment
 
 Found = tuple[int, str, dict[str, Any]]  # (end in tokens, reason, evidence)
 
@@ -43,7 +43,8 @@ class Explainer:
             self.segments.append(Segment(self.limit, total, tail))
         named = [s.reason for s in self.segments if s.reason not in HARMLESS]
         reason = min(named, key=RANK.__getitem__) if named else None
-        return Explanation(tuple(self.segments), reason, self.candidates, self.evidence)
+        evidence = self.evidence or NO_EVIDENCE
+        return Explanation(tuple(self.segments), reason, self.candidates, evidence)
 
 
 def held_index(prompt: Prompt, scope: Scope) -> int:
@@ -59,11 +60,9 @@ def held_index(prompt: Prompt, scope: Scope) -> int:
 def held_tokens(prompt: Prompt, known: int) -> int:
     """Tokens of the longest prefix that an earlier request held, given `held_index`."""
     length = prompt.tokens[known - 1] if known else 0
-    if prompt.blocks is None:
+    if prompt.blocks is None and "shared" in prompt.names:
         # the import found this run in an earlier prompt; it ends inside that prompt
-        for i, name in enumerate(prompt.names):
-            if name == "shared":
-                return max(length, prompt.tokens[i])
+        return max(length, prompt.tokens[prompt.names.index("shared")])
     return length
 
 
@@ -85,8 +84,11 @@ def explain(
     reach, ascending. `found` is what the family itself knows of, in order. Call it before the
     request itself is remembered.
     """
+    held = held_tokens(prompt, known)
+    if read and read >= held and not found and _continues(memory, scope, prompt, known):
+        return only_new(prompt, read, limit)
     work = Explainer(prompt, read, limit)
-    held = min(held_tokens(prompt, known), work.limit)
+    held = min(held, work.limit)
     for end, reason, seen in found:
         work.cover(end, reason, **seen)
     if work.at < work.limit:
@@ -98,6 +100,28 @@ def explain(
     if work.at < held:
         work.cover(held, "unknown", note="an earlier request held this, but stored no entry here")
     return work.finish("new_content" if shared or work.segments else "cold_start")
+
+
+def _continues(memory: Memory, scope: Scope, prompt: Prompt, known: int) -> bool:
+    """Nothing behind the read part was ever held here or stored elsewhere: the usual next turn."""
+    written_in = memory.written_in
+    for key in prompt.keys[known:]:
+        if written_in.get(key) not in (None, scope):
+            return False
+    if prompt.blocks is None:
+        return True
+    nearest = memory.last_of_session(scope, prompt.request)
+    return nearest is not None and _extends(prompt, nearest)
+
+
+def only_new(prompt: Prompt, read: int, limit: int) -> Explanation:
+    """Everything that was there before was read; the rest is new, and the tail behind it."""
+    total = prompt.total
+    tail = "block_rounding" if prompt.blocks is None else "uncached_tail"
+    if limit <= read:
+        return Explanation((Segment(read, total, tail),) if total > read else (), None)
+    new = Segment(read, limit, "new_content")
+    return Explanation((new, Segment(limit, total, tail)) if total > limit else (new,), None)
 
 
 def _stored_here(work: Explainer, scope: Scope, look_ups: Sequence[int], now_us: int) -> None:
@@ -149,14 +173,14 @@ def which_scope_part(ours: Scope, other: Scope) -> str:
 def _parted(work: Explainer, memory: Memory, scope: Scope, known: int, held: int) -> None:
     """Item 7: the first divergence from the nearest earlier request."""
     prompt = work.prompt
+    if prompt.blocks is None:
+        _parted_in_token_blocks(work, held)
+        return
     nearest = memory.last_of_session(scope, prompt.request)
     same_session = nearest is not None and prompt.request.session_id is not None
     if not same_session and known:
         nearest = memory.holder(scope, prompt.hashes[known - 1])
-    if nearest is None:
-        return
-    if prompt.blocks is None or nearest.blocks is None:
-        _parted_in_token_blocks(work, held)
+    if nearest is None or nearest.blocks is None:
         return
     part = None
     if not _extends(prompt, nearest):

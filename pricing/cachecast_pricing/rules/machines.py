@@ -24,11 +24,19 @@ class Machines:
 
     def place(self, prompt: Prompt, scope: Scope, now_us: int) -> tuple[int, bool]:
         """(machine, whether the request stands beyond 15 in its minute)."""
+        cache_key = prompt.request.settings.get("prompt_cache_key")
+        first = prompt.hashes[0] if prompt.hashes else 0
+        return self.count(scope, cache_key, first, now_us)
+
+    def count(
+        self, scope: Scope, cache_key: str | None, first: int, now_us: int
+    ) -> tuple[int, bool]:
+        """The same, from the routing key's parts: the caller's key and the prompt's first hash."""
         minute = now_us // MINUTE_US
         if minute != self._minute:
             self._minute = minute
             self._counts.clear()
-        key = (scope.key, prompt.request.settings.get("prompt_cache_key"), prompt.hashes[:1][0])
+        key = (scope.key, cache_key, first)
         count = self._counts[key] = self._counts.get(key, 0) + 1
         busy = count > BUSY_REQUESTS_A_MINUTE
         self.busy_requests += busy

@@ -11,6 +11,7 @@ from cachecast_datasets.request import Request
 from cachecast_pricing.rules.explain import explain, held_index
 from cachecast_pricing.rules.markers import anthropic_marks
 from cachecast_pricing.rules.memory import Scope
+from cachecast_pricing.rules.next_turn import BoundaryLists, usual_explanation, usual_hit
 from cachecast_pricing.rules.prompt import Prompt
 from cachecast_pricing.rules.protocol import Match, Setup
 from cachecast_pricing.rules.settings import TTL_US
@@ -29,6 +30,7 @@ class MarkedBoundaries:
         self.lookback_off = False
         self.policy = settings.mark or ("log" if setup.carries_markers else "auto")
         self.settings = settings
+        self.shortcut = self.policy in ("auto", "last", "system+last")
         self.key_settings = [
             s for s in facts.setting if settings.tool_choice or s.name != "tool_choice"
         ]
@@ -37,6 +39,10 @@ class MarkedBoundaries:
 
     def look_up(self, request: Request, now_us: int) -> Match:
         """Walk back from each marker, the last first; 20 positions each, its own included."""
+        if request.blocks is None and self.shortcut and not request.settings:
+            match = self._next_turn(request, now_us)
+            if match is not None:
+                return match
         prompt = Prompt(request, self.key_settings, images=True)
         marks = anthropic_marks(prompt, self.policy, self.settings.ttl)
         if marks.rejected is not None:
@@ -67,6 +73,48 @@ class MarkedBoundaries:
         memory.remember(scope, request, prompt.hashes, known)
         return Match(read, limit, explanation, plan)
 
+    def usual(
+        self, scope: Scope, lists: BoundaryLists, first: int, end: int, total: int, now_us: int
+    ) -> Plan | None:
+        """The plan of a usual next turn, announced and remembered; None for any other request.
+
+        Its boundaries are `first <= i < end` of `lists`.
+        """
+        settings = self.settings
+        found = usual_hit(
+            self.memory, scope, lists, first, end, self.minimum, settings.lookback, now_us
+        )
+        if found < 0:
+            return None
+        tokens, hashes, names, last = lists.tokens, lists.hashes, lists.names, end - 1
+        ttl = settings.ttl or "5m"
+        ttl_us, limit, read = TTL_US[ttl], tokens[last], tokens[found]
+        writes = [(hashes[last], limit, ttl_us)]
+        if self.policy != "last":
+            system = first if names[first] == "system" else first + 1
+            if names[system] != "system":
+                return None
+            if tokens[system] >= self.minimum and system < last:
+                writes.insert(0, (hashes[system], tokens[system], ttl_us))
+        short, hour = (0, limit - read) if ttl == "1h" else (limit - read, 0)
+        usage = Usage(total - limit, read, short, 0, hour)
+        plan = Plan(scope, now_us, writes, scope.entries[hashes[found]], usage)
+        self.store.announce(plan)
+        self.memory.hold(scope, hashes, found, end, now_us)
+        return plan
+
+    def _next_turn(self, request: Request, now_us: int) -> Match | None:
+        total, lists = request.prompt_tokens, request.boundaries
+        if total is None or lists is None or request.speed is not None:
+            return None
+        scope = self.memory.scope(request)
+        plan = self.usual(scope, lists, 0, len(lists.hashes), total, now_us)
+        if plan is None:
+            return None
+        read, limit = plan.usage.cache_read, plan.writes[-1][1]
+        plan.usage = plan.usage._replace(output=request.output_tokens or 0)
+        return Match(read, limit, usual_explanation(read, limit, total), plan)
+
     def _find(
         self, prompt: Prompt, scope: Scope, marks: Sequence[tuple[int, str]], now_us: int
     ) -> int | None:
@@ -85,7 +133,7 @@ class MarkedBoundaries:
     def _ordinals(self, prompt: Prompt) -> list[int] | None:
         """Look-back positions: a run of tool_use or tool_result blocks counts as one (A2)."""
         if prompt.blocks is None:
-            if None in prompt.positions:
+            if prompt.positions[-1:] == [None] or None in prompt.positions:
                 self.lookback_off = True
                 return None
             return prompt.positions  # type: ignore[return-value]
@@ -127,16 +175,11 @@ class MarkedBoundaries:
 
 def _split(prompt: Prompt, usable: Sequence[tuple[int, str]], read: int) -> Usage:
     """Read, 1h write, 5m write and fresh, by the page's A, B and C."""
-    hour, last = read, read
+    hour = last = read
     for i, ttl in usable:
         tokens = prompt.tokens[i]
-        last = max(last, tokens)
-        if ttl == "1h":
-            hour = max(hour, tokens)
-    return Usage(
-        fresh=prompt.total - last,
-        cache_read=read,
-        cache_write_5m=last - hour,
-        cache_write_1h=hour - read,
-        output=prompt.output,
-    )
+        if tokens > last:
+            last = tokens
+        if ttl == "1h" and tokens > hour:
+            hour = tokens
+    return Usage(prompt.total - last, read, last - hour, 0, hour - read, 0, 0, prompt.output)

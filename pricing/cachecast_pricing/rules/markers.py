@@ -1,6 +1,6 @@
 """Where a request asks for caching: the log's own markers, or a policy that stands in for them."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cachecast_datasets.request import ContentBlock
 from cachecast_pricing.rules.prompt import Prompt, system_end
@@ -10,8 +10,7 @@ OPENAI_MARKERS = ("breakpoint", "30m", "12h")
 MOST_MARKERS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(NamedTuple):
     """Marked positions `(index, ttl)`, ascending; `rejected` is why the provider would refuse."""
 
     at: tuple[tuple[int, str], ...] = ()
@@ -33,11 +32,13 @@ def anthropic_marks(prompt: Prompt, policy: str, ttl: str | None) -> Marks:
         return _from_log(prompt, policy == "translate", ttl)
     if policy == "none":
         return Marks()
-    wanted = [last_holder(prompt)]
-    if policy in ("auto", "system+last"):
-        wanted.append(system_end(prompt))
-    found = sorted({i for i in wanted if i is not None})
-    return Marks(tuple((i, ttl or "5m") for i in found))
+    last, life = last_holder(prompt), ttl or "5m"
+    system = None if policy == "last" else system_end(prompt)
+    if last is None:
+        return Marks()
+    if system is None or system >= last:
+        return Marks(((last, life),))
+    return Marks(((system, life), (last, life)))
 
 
 def last_holder(prompt: Prompt) -> int | None:

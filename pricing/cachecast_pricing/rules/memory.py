@@ -78,26 +78,32 @@ class Memory:
 
     def scope(self, request: Request) -> Scope:
         """The scope of `request`, made on first use."""
-        key = scope_key(request)
+        return self.scope_of(scope_key(request))
+
+    def scope_of(self, key: tuple[str | None, ...]) -> Scope:
+        """The scope of a `scope_key`, made on first use."""
         scope = self.scopes.get(key)
         if scope is None:
             scope = self.scopes[key] = Scope(key)
         return scope
 
-    def remember(self, scope: Scope, request: Request, hashes: list[int], top: int) -> None:
-        """`request` held every prefix in `hashes`; the ones up to index `top` are known already."""
+    def remember(self, scope: Scope, request: Request, hashes: list[int], known: int) -> None:
+        """`request` held every prefix in `hashes`; the first `known` of them are known already."""
+        self.hold(scope, hashes, max(0, known - 1), len(hashes), request.arrival_us)
+        if request.blocks is not None:  # token blocks leave nothing to compare with
+            self._recent[self.ordinal] = request
+            if len(self._recent) > RECENT_REQUESTS:
+                self._recent.popitem(last=False)
+            self._last[(scope.key, request.session_id, request.agent_id)] = request
+
+    def hold(self, scope: Scope, hashes: list[int], first: int, end: int, now_us: int) -> None:
+        """One more request held the prefixes `first <= i < end` of `hashes`."""
         self.ordinal += 1
-        ordinal = self.ordinal
-        held = scope.held
-        for value in hashes[max(0, top - 1) :]:  # the longest known one gets its newest holder
-            held[value] = ordinal
-        self._recent[ordinal] = request
-        if len(self._recent) > RECENT_REQUESTS:
-            self._recent.popitem(last=False)
-        session = (scope.key, request.session_id, request.agent_id)
-        self._last[session] = request
+        held, ordinal = scope.held, self.ordinal
+        for i in range(first, end):
+            held[hashes[i]] = ordinal
         if ordinal % SWEEP_EVERY == 0:
-            self._sweep(request.arrival_us)
+            self._sweep(now_us)
 
     def last_of_session(self, scope: Scope, request: Request) -> Request | None:
         """The nearest earlier request of the same session and sub-agent in the scope."""

@@ -40,8 +40,11 @@ class Prompt:
         self.output = request.output_tokens or 0
         self.key_settings = key_settings
         self.settings = NO_SETTINGS
-        salts = self._salts(request, key_settings, images)
-        self.keys = self.hashes if salts is None else self._keyed(salts)
+        self.keys = self.hashes
+        if self.blocks is not None or request.settings or request.speed is not None:
+            salts = self._salts(request, key_settings, images)
+            if salts is not None:
+                self.keys = self._keyed(salts)
 
     def _salts(
         self, request: Request, key_settings: Sequence[KeySetting], images: bool
@@ -49,7 +52,7 @@ class Prompt:
         """One salt a level, each including the levels before it; None if nothing is set."""
         if request.settings or request.speed is not None:
             self.settings = active_settings(request, key_settings)
-        has_image = images and self.blocks is not None and _any_image(self.blocks)
+        has_image = images and _any_image(self.blocks or ())
         if not self.settings and not has_image:
             return None
         salts, salt = [], 0
@@ -94,18 +97,25 @@ def active_settings(request: Request, key_settings: Sequence[KeySetting]) -> dic
 
 def system_end(prompt: Prompt) -> int | None:
     """Index of the last position of the tools and system part; None if there is none."""
-    found = None
     if prompt.blocks is None:
-        for i, name in enumerate(prompt.names):
-            if name == "system":
-                return i
-            if name == "end" and prompt.request.system_tokens is not None:
-                # one position can be both: the end of a prompt that is only tools and system
-                length = (prompt.request.tools_tokens or 0) + prompt.request.system_tokens
-                found = i if prompt.total <= length else found
-        return found
+        return _system_end_in_token_blocks(prompt)
+    found = None
     for i, name in enumerate(prompt.names):
         if name not in ("tools", "system", "developer"):
             break
         found = i
     return found
+
+
+def _system_end_in_token_blocks(prompt: Prompt) -> int | None:
+    names = prompt.names
+    if names[:1] == ["system"] or names[1:2] == ["system"]:
+        return 0 if names[0] == "system" else 1
+    request = prompt.request
+    if request.tools_tokens is None and request.system_tokens is None:
+        return None
+    if "system" in names:
+        return names.index("system")
+    # one position can be both: the end of a prompt that is only tools and system
+    length = (request.tools_tokens or 0) + (request.system_tokens or 0)
+    return len(names) - 1 if names and prompt.total <= length else None

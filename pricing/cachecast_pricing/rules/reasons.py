@@ -1,7 +1,8 @@
 """The closed list of reasons why a prompt token was not read, and the segments that carry them."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 # In the order of judgement: a request's own reason is the first of these that holds for it.
 REASONS: tuple[str, ...] = (
@@ -27,8 +28,10 @@ UNAVOIDABLE: frozenset[str] = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+NO_EVIDENCE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Segment(NamedTuple):
     """Prompt tokens `start <= t < end` that were not read, for one reason."""
 
     start: int
@@ -41,8 +44,7 @@ class Segment:
         return self.end - self.start
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Why a request did not read more: segments that cover exactly what it did not read.
 
     `reason` is None if only new text, rounding and the uncached tail remain. `candidates` are the
@@ -52,4 +54,4 @@ class Explanation:
     segments: tuple[Segment, ...]
     reason: str | None
     candidates: tuple[str, ...] = ()
-    evidence: dict[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = NO_EVIDENCE

@@ -9,11 +9,14 @@ from cachecast_pricing.usage import Usage
 class Plan:
     """What a request will do when its response starts.
 
-    `writes` = (key, tokens, ttl_us); `output` likewise, for the entry at the end of the output,
-    which is readable once the response has ended at `end_us`. `path` is the family's own.
+    `writes` = (key, tokens, ttl_us), `entries` their entries once announced; `output` likewise, for
+    the entry at the end of the output, readable once the response has ended at `end_us`. `path` is
+    the family's own.
     """
 
-    __slots__ = ("end_us", "hit", "output", "path", "scope", "start_us", "usage", "writes")
+    __slots__ = (
+        "end_us", "entries", "hit", "output", "path", "scope", "start_us", "usage", "writes",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -26,6 +29,7 @@ class Plan:
         self.scope = scope
         self.start_us = start_us
         self.writes = writes
+        self.entries: list[Entry] = []
         self.hit = hit
         self.usage = usage
         self.output: tuple[int, int, int] | None = None
@@ -50,53 +54,52 @@ class EntryStore:
         self.delay_us = delay_us
 
     def announce(self, plan: Plan) -> None:
-        """Followers that come before the response starts see a writer at work."""
+        """Followers that come before the response starts see a writer at work.
+
+        An announced entry is never cleaned up, so the plan can keep it.
+        """
+        known = plan.scope.entries
         for key, tokens, ttl_us in plan.writes:
-            self._entry(plan.scope, key, tokens, ttl_us).pending += 1
+            entry = known.get(key)
+            if entry is None:
+                entry = known[key] = Entry(tokens, ttl_us)
+            entry.pending += 1
+            plan.entries.append(entry)
 
     def write(self, plan: Plan, now_us: int) -> None:
         """Entries become readable; their life counts from the request's start.
 
         An entry that is readable already is only refreshed, at its own lifetime.
         """
-        hit = plan.hit
+        hit, start_us = plan.hit, plan.start_us
         if hit is not None:
-            hit.expiry_us = max(hit.expiry_us, plan.start_us + hit.ttl_us + self.grace_us)
-        for key, tokens, ttl_us in plan.writes:
-            entry = self._settled(plan.scope, key, tokens, ttl_us)
-            self._make(plan, entry, key, tokens, ttl_us, now_us)
+            expiry_us = start_us + hit.ttl_us + self.grace_us
+            if expiry_us > hit.expiry_us:
+                hit.expiry_us = expiry_us
+        for entry, write in zip(plan.entries, plan.writes, strict=True):
+            entry.pending -= 1
+            self._make(plan, entry, write, now_us)
         if plan.output is not None:
             key, tokens, ttl_us = plan.output
-            entry = self._entry(plan.scope, key, tokens, ttl_us)
-            self._make(plan, entry, key, tokens, ttl_us, max(now_us, plan.end_us))
+            entry = plan.scope.entries.setdefault(key, Entry(tokens, ttl_us))
+            self._make(plan, entry, plan.output, max(now_us, plan.end_us))
 
-    def _make(
-        self, plan: Plan, entry: Entry, key: int, tokens: int, ttl_us: int, now_us: int
-    ) -> None:
+    def _make(self, plan: Plan, entry: Entry, write: tuple[int, int, int], now_us: int) -> None:
         if entry.expiry_us < now_us:  # not there, or not there any more
-            entry.tokens, entry.ttl_us = tokens, ttl_us
+            key, entry.tokens, entry.ttl_us = write
             entry.ready_us = now_us + self.delay_us
-        elif self.upgrade:
-            entry.ttl_us = max(entry.ttl_us, ttl_us)
-        entry.expiry_us = max(entry.expiry_us, plan.start_us + entry.ttl_us + self.grace_us)
-        self.memory.written_in[key] = plan.scope
+            self.memory.written_in[key] = plan.scope
+        elif self.upgrade and write[2] > entry.ttl_us:
+            entry.ttl_us = write[2]
+        expiry_us = plan.start_us + entry.ttl_us + self.grace_us
+        if expiry_us > entry.expiry_us:
+            entry.expiry_us = expiry_us
 
     def lose(self, plan: Plan) -> None:
         """The writer ended before its first token: for one lifetime its entries are missed."""
-        for key, tokens, ttl_us in plan.writes:
-            entry = self._settled(plan.scope, key, tokens, ttl_us)
+        for entry, (_, _, ttl_us) in zip(plan.entries, plan.writes, strict=True):
+            entry.pending -= 1
             entry.lost_until_us = plan.start_us + ttl_us + self.grace_us
-
-    def _settled(self, scope: Scope, key: int, tokens: int, ttl_us: int) -> Entry:
-        entry = self._entry(scope, key, tokens, ttl_us)
-        entry.pending = max(0, entry.pending - 1)
-        return entry
-
-    def _entry(self, scope: Scope, key: int, tokens: int, ttl_us: int) -> Entry:
-        entry = scope.entries.get(key)
-        if entry is None:
-            entry = scope.entries[key] = Entry(tokens, ttl_us)
-        return entry
 
 
 def refusal(rejected: str) -> Explanation:

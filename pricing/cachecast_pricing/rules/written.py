@@ -5,19 +5,25 @@ exact boundaries without hidden tokens. Source: OpenAI's guide, 2026-10-02. Not 
 entry becomes readable (here: when its writer's response starts).
 """
 
-from dataclasses import replace
-
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.breakpoints import Breakpoints, breakpoints
 from cachecast_pricing.rules.explain import Found, explain, held_index
 from cachecast_pricing.rules.machines import Machines, machine_salt
 from cachecast_pricing.rules.memory import Scope
+from cachecast_pricing.rules.next_turn import (
+    ANY_POSITION,
+    BoundaryLists,
+    usual_explanation,
+    usual_hit,
+)  # fmt: skip
 from cachecast_pricing.rules.prompt import Prompt
 from cachecast_pricing.rules.protocol import Match, Setup
 from cachecast_pricing.rules.reasons import Explanation, Segment
 from cachecast_pricing.rules.settings import TTL_US
 from cachecast_pricing.rules.store import EntryStore, Plan, below_minimum, not_requested, refusal
 from cachecast_pricing.usage import Usage
+
+_ENDINGS = ("turn", "system", "end")  # what is looked up on logs that know only token blocks
 
 
 class WrittenBoundaries:
@@ -32,9 +38,15 @@ class WrittenBoundaries:
         self.memory = setup.memory
         self.store = EntryStore(self.memory, settings.grace_us)
         self.machines = Machines(settings.overflow)
+        plain = (settings.ttl, settings.overflow, settings.tail) == (None, None, 0)
+        self.shortcut = plain and self.policy in ("log", "auto", "last")
 
     def look_up(self, request: Request, now_us: int) -> Match:
         """The longest looked-up boundary at which a live entry was written."""
+        if request.blocks is None and self.shortcut and not request.settings:
+            match = self._next_turn(request, now_us)
+            if match is not None:
+                return match
         prompt = Prompt(request, self.key_settings, images=False)
         points = breakpoints(prompt, self.policy, self.settings.ttl, self.settings.lookup)
         if points.rejected is not None:
@@ -55,11 +67,48 @@ class WrittenBoundaries:
         found = self._find(prompt, scope, points, now_us)
         match = self._match(prompt, scope, points, found, known, now_us)
         if busy:
-            match.explanation = replace(match.explanation, candidates=("routed_elsewhere",))
+            match.explanation = match.explanation._replace(candidates=("routed_elsewhere",))
         if machine:
             match.explanation = self._routed(match, prompt, scope, machine, now_us)
         memory.remember(scope, request, prompt.hashes, known)
         return match
+
+    def usual(
+        self, scope: Scope, lists: BoundaryLists, first: int, end: int, total: int, now_us: int
+    ) -> Plan | None:
+        """The plan of a usual next turn, announced and remembered; None for any other request.
+
+        Its boundaries are `first <= i < end` of `lists`.
+        """
+        found = usual_hit(self.memory, scope, lists, first, end, self.minimum, ANY_POSITION, now_us)
+        if found < 0 or lists.names[found] not in _ENDINGS:
+            return None
+        hashes, last = lists.hashes, end - 1
+        limit, read = lists.tokens[last], lists.tokens[found]
+        usage = Usage(total - limit, read, 0, limit - read)
+        plan = Plan(
+            scope, now_us, [(hashes[last], limit, TTL_US["30m"])],
+            scope.entries[hashes[found]], usage,
+        )  # fmt: skip
+        plan.path = self.machines.count(scope, None, hashes[first], now_us)[1]
+        self.store.announce(plan)
+        self.memory.hold(scope, hashes, found, end, now_us)
+        return plan
+
+    def _next_turn(self, request: Request, now_us: int) -> Match | None:
+        total, lists = request.prompt_tokens, request.boundaries
+        if total is None or lists is None or request.cache_mode is not None:
+            return None
+        scope = self.memory.scope(request)
+        plan = self.usual(scope, lists, 0, len(lists.hashes), total, now_us)
+        if plan is None:
+            return None
+        read, limit = plan.usage.cache_read, plan.writes[-1][1]
+        plan.usage = plan.usage._replace(output=request.output_tokens or 0)
+        explanation = usual_explanation(read, limit, total)
+        if plan.path:
+            explanation = explanation._replace(candidates=("routed_elsewhere",))
+        return Match(read, limit, explanation, plan)
 
     def _without_tail(self, prompt: Prompt) -> list[int]:
         """The measured last tokens behind the final message are never cached."""
