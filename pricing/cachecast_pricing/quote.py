@@ -102,7 +102,9 @@ def quote(
 
 def _model_of(catalog: Catalog, part: UsageReading, ref: ModelRef) -> ModelRef:
     """The model of an iteration; advisor and fallback iterations name their own."""
-    return ref if part.model is None else catalog.resolve(part.model)
+    if part.model is None:
+        return ref
+    return catalog.resolve(part.model)
 
 
 def _part(
@@ -176,8 +178,10 @@ def _bounds(reading: UsageReading, charged: Charge, prices: ClassPrices) -> tupl
 def _tier(card: RateCard, reading: UsageReading, asked: str | None, notes: list[str]) -> str:
     """The service tier: what was asked for, else what the usage itself names."""
     named = reading.service_tier
-    if asked is not None or named is None:
-        return asked or STANDARD
+    if asked is not None:
+        return asked.strip().lower()
+    if named is None:
+        return STANDARD
     if named in card.tiers:
         notes.append(f"service tier {named}, as the usage says")
         return named

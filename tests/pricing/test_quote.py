@@ -97,6 +97,12 @@ def test_iterations_inherit_the_tier_of_their_usage() -> None:
     assert total("claude-opus-5.5", raw) == Decimal("8")
 
 
+def test_a_model_that_a_whole_usage_object_names_does_not_replace_the_one_asked_for() -> None:
+    raw = {"input_tokens": 1_000_000, "output_tokens": 0, "model": "claude-haiku-4-5"}
+
+    assert total("claude-opus-5", raw) == Decimal("5")
+
+
 def test_us_only_inference_costs_a_tenth_more() -> None:
     raw = {"input_tokens": 1_000_000, "output_tokens": 0, "inference_geo": "us"}
 

@@ -27,15 +27,8 @@ def read(raw: Mapping[str, Any]) -> UsageReading:
     if not isinstance(iterations, list) or not all(isinstance(i, Mapping) for i in iterations):
         raise UsageError(f"iterations is {iterations!r}, expected a list of usage objects")
     parts = tuple(
-        _read_one(Fields(item, f"iterations[{number}].")) for number, item in enumerate(iterations)
-    )
-    parts = tuple(
-        replace(
-            part,
-            service_tier=part.service_tier or reading.service_tier,
-            regional=part.regional or reading.regional,
-        )
-        for part in parts
+        _iteration(Fields(item, f"iterations[{number}]."), reading)
+        for number, item in enumerate(iterations)
     )
     total = Usage(**{name: sum(getattr(p.usage, name) for p in parts) for name in CLASSES})
     reasoning = [p.output_reasoning for p in parts if p.output_reasoning is not None]
@@ -47,6 +40,7 @@ def read(raw: Mapping[str, Any]) -> UsageReading:
         iterations=parts,
         notes=(
             *reading.notes,
+            *(note for part in parts for note in part.notes),
             f"billed is the sum of {len(parts)} iterations; the top level counts only the last",
         ),
     )
@@ -76,9 +70,19 @@ def _read_one(fields: Fields) -> UsageReading:
     reading = decide(parts, "additive", ("inclusive",))
     return replace(
         reading,
-        model=_text(fields, "model"),
         service_tier=service_tier(fields),
         regional=_text(fields, "inference_geo") == "us",
+    )
+
+
+def _iteration(fields: Fields, whole: UsageReading) -> UsageReading:
+    """One iteration; it may name a model of its own, and is of the request's tier and region."""
+    part = _read_one(fields)
+    return replace(
+        part,
+        model=_text(fields, "model"),
+        service_tier=part.service_tier or whole.service_tier,
+        regional=part.regional or whole.regional,
     )
 
 
