@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cachecast_pricing.catalog import Catalog
-from cachecast_pricing.charge import Charge, charge, without_cache
+from cachecast_pricing.charge import Charge, NoPrice, charge, without_cache
 from cachecast_pricing.model_ids import ModelRef, is_regional
 from cachecast_pricing.moments import When, parse_when
 from cachecast_pricing.money import decimal_string, factor_string
@@ -122,7 +122,11 @@ def _part(
         card.prices(usage.prompt_tokens, tier=chosen, peak=peak, regional=regional)
         for card, peak in _cases(catalog, dated.card, ref, when, currency)
     ]
-    charges = [charge(usage, prices) for prices in possible]
+    try:
+        charges = [charge(usage, prices) for prices in possible]
+    except NoPrice as problem:
+        size = f"{usage.prompt_tokens} prompt tokens"
+        raise NoPrice(f"{ref.provider}/{ref.model} ({chosen}, {size}): {problem}") from None
     bounds = [_bounds(reading, c, prices) for c, prices in zip(charges, possible, strict=True)]
     notes += _price_notes(dated.card, charges[0], usage, chosen, when)
     highs = [high for _, high in bounds]
