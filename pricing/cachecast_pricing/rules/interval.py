@@ -10,7 +10,7 @@ from cachecast_datasets.request import Request
 from cachecast_pricing.rules.explain import Found, explain, held_index
 from cachecast_pricing.rules.facts import Interval
 from cachecast_pricing.rules.markers import OPENAI_MARKERS
-from cachecast_pricing.rules.prefix_tree import Node, announce, live_length, settle
+from cachecast_pricing.rules.prefix_tree import Node, Path, live_length
 from cachecast_pricing.rules.prompt import Prompt
 from cachecast_pricing.rules.protocol import Match, Setup
 from cachecast_pricing.rules.runs import Runs
@@ -56,7 +56,7 @@ class IntervalBoundaries:
         known = held_index(prompt, scope)
         runs = Runs(prompt, request)
         tree = self.trees.of(scope)
-        shared, node = tree.locate(runs.hashes)
+        shared, node = tree.locate(runs)
         live = runs.tokens_at(live_length(node, shared, now_us))
         read = self._reported(live)
         asked = self.settings.mark != "none" and request.cache_mode != "none"
@@ -75,8 +75,8 @@ class IntervalBoundaries:
             Usage(fresh=prompt.total - read, cache_read=read, output=prompt.output),
         )  # fmt: skip
         if asked:
-            plan.path = tree.insert(runs.hashes, shared, node)
-            announce(plan.path if isinstance(plan.path, Node) else None)
+            path = plan.path = Path(tree, tree.insert(runs, shared, node))
+            path.announce()
             self.store.announce(plan)
         self.memory.remember(scope, request, prompt.hashes, known)
         self.trees.tidy(now_us, self.life_us(request))
@@ -102,8 +102,8 @@ class IntervalBoundaries:
             return Usage()
         assert isinstance(plan, Plan)
         if plan.path is not None:
-            assert isinstance(plan.path, Node)
-            settle(plan.path, now_us, plan.start_us + self.life_us(request))
+            assert isinstance(plan.path, Path)
+            plan.path.settle(now_us, plan.start_us + self.life_us(request))
             self.store.write(plan, now_us)
         return plan.usage
 
@@ -114,8 +114,8 @@ class IntervalBoundaries:
             return Usage()
         assert isinstance(plan, Plan)
         if plan.path is not None:
-            assert isinstance(plan.path, Node)
-            settle(plan.path, now_us, None)
+            assert isinstance(plan.path, Path)
+            plan.path.settle(now_us, None)
             self.store.lose(plan)
         return plan.usage
 

@@ -4,9 +4,12 @@ Hashes are chained, so one hash names a whole prefix: a dict from hash to tree n
 longest common run by scanning back from a prompt's end, which costs as much as the prompt is new.
 """
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 from cachecast_pricing.rules.memory import NEVER
+from cachecast_pricing.rules.runs import Runs
+
+_WORTH_TIDYING = 50_000  # positions
 
 
 class Node:
@@ -34,43 +37,73 @@ class Node:
 class PrefixTree:
     """The tree of one scope; positions are whatever the prompts' hashes stand for."""
 
-    __slots__ = ("index",)
+    __slots__ = ("_tidied_size", "expiry_us", "index", "pending")
 
     def __init__(self) -> None:
         self.index: dict[int, Node] = {}
+        self.expiry_us = NEVER  # of the run that lives longest
+        self.pending = 0  # prompts whose response has not started
+        self._tidied_size = 0
 
-    def locate(self, hashes: Sequence[int]) -> tuple[int, Node | None]:
+    def locate(self, runs: Runs) -> tuple[int, Node | None]:
         """(positions shared with any earlier prompt, the node in which that run ends)."""
         index = self.index
-        for i in range(len(hashes) - 1, -1, -1):
-            node = index.get(hashes[i])
+        for count, value in runs.backwards(runs.count):
+            node = index.get(value)
             if node is not None:
-                return i + 1, node
+                return count, node
         return 0, None
 
-    def insert(self, hashes: Sequence[int], shared: int, node: Node | None) -> Node | None:
+    def insert(self, runs: Runs, shared: int, node: Node | None) -> Node | None:
         """Add a prompt, given what `locate` said of it; the node in which it ends."""
         if node is not None and shared < node.end:
-            node = self._split(hashes, shared, node)
-        if shared == len(hashes):
+            node = self._split(runs, shared, node)
+        if shared == runs.count:
             return node
-        leaf = Node(node, shared, len(hashes))
-        for i in range(shared, len(hashes)):
-            self.index[hashes[i]] = leaf
+        leaf = Node(node, shared, runs.count)
+        self.index.update(dict.fromkeys(runs.between(shared, runs.count), leaf))
         return leaf
 
-    def _split(self, hashes: Sequence[int], at: int, node: Node) -> Node:
-        """The upper part of `node`, up to `at`; `hashes` are equal to its own up to there."""
+    def announce(self, node: Node | None) -> None:
+        """A prompt through `node` was sent; its response has not started."""
+        self.pending += 1
+        while node is not None:
+            node.pending += 1
+            node = node.parent
+
+    def settle(self, node: Node | None, ready_us: int, expiry_us: int | None) -> None:
+        """The prompt's response started (its runs live until `expiry_us`) or never will (None)."""
+        self.pending -= 1
+        if expiry_us is None:
+            while node is not None:
+                node.pending -= 1
+                node = node.parent
+            return
+        if expiry_us > self.expiry_us:
+            self.expiry_us = expiry_us
+        while node is not None:
+            node.pending -= 1
+            if node.expiry_us < ready_us:  # not there, or not there any more
+                node.ready_us = ready_us
+            if expiry_us > node.expiry_us:
+                node.expiry_us = expiry_us
+            node = node.parent
+
+    def _split(self, runs: Runs, at: int, node: Node) -> Node:
+        """The upper part of `node`, up to `at`; `runs` are equal to its own up to there."""
         upper = Node(node.parent, node.start, at)
         upper.expiry_us, upper.ready_us, upper.pending = node.expiry_us, node.ready_us, node.pending
-        for i in range(node.start, at):
-            self.index[hashes[i]] = upper
+        self.index.update(dict.fromkeys(runs.between(node.start, at), upper))
         node.start, node.parent = at, upper
         return upper
 
     def forget(self, oldest_us: int) -> None:
-        """Drop the runs that no prompt has used since `oldest_us`."""
-        self.index = {h: n for h, n in self.index.items() if n.pending or n.expiry_us >= oldest_us}
+        """Drop the runs that no prompt has used since `oldest_us`; rarely, as it looks at all."""
+        if len(self.index) < 2 * self._tidied_size + _WORTH_TIDYING:
+            return
+        index = self.index
+        self.index = {h: n for h, n in index.items() if n.pending or n.expiry_us >= oldest_us}
+        self._tidied_size = len(self.index)
 
 
 def live_length(node: Node | None, shared: int, now_us: int) -> int:
@@ -80,19 +113,16 @@ def live_length(node: Node | None, shared: int, now_us: int) -> int:
     return shared if node is not None else 0
 
 
-def announce(node: Node | None) -> None:
-    """A prompt through `node` was sent; its response has not started."""
-    while node is not None:
-        node.pending += 1
-        node = node.parent
+class Path(NamedTuple):
+    """Where a prompt lies: its tree, and the node in which it ends."""
 
+    tree: PrefixTree
+    node: Node | None
 
-def settle(node: Node | None, ready_us: int, expiry_us: int | None) -> None:
-    """The prompt's response started (its runs live until `expiry_us`) or it never will (None)."""
-    while node is not None:
-        node.pending = max(0, node.pending - 1)
-        if expiry_us is not None:
-            if node.expiry_us < ready_us:  # not there, or not there any more
-                node.ready_us = ready_us
-            node.expiry_us = max(node.expiry_us, expiry_us)
-        node = node.parent
+    def announce(self) -> None:
+        """The prompt was sent."""
+        self.tree.announce(self.node)
+
+    def settle(self, ready_us: int, expiry_us: int | None) -> None:
+        """Its response started, or never will (None)."""
+        self.tree.settle(self.node, ready_us, expiry_us)

@@ -1,6 +1,8 @@
 """A request's prompt as the rules see it: positions with keys, the key including settings."""
 
+import json
 from collections.abc import Sequence
+from functools import lru_cache
 
 from cachecast_datasets.hashing import content_hash
 from cachecast_datasets.request import ContentBlock, Request
@@ -90,9 +92,25 @@ def active_settings(request: Request, key_settings: Sequence[KeySetting]) -> dic
         value = request.settings.get(setting.name)
         if value is None and setting.name == "speed":
             value = request.speed
-        if value is not None and value != setting.default:
-            found[setting.name] = value
+        if value is not None:
+            value = plain(value)
+            if value != setting.default:
+                found[setting.name] = value
     return found
+
+
+@lru_cache(maxsize=4_096)
+def plain(value: str) -> str:
+    """A setting in one spelling: keys sorted, and `{"type":"auto"}` is `auto`."""
+    if not value.startswith("{"):
+        return value
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        return value
+    if list(parsed) == ["type"]:
+        return str(parsed["type"])
+    return json.dumps(parsed, sort_keys=True, separators=(",", ":"))
 
 
 def system_end(prompt: Prompt) -> int | None:

@@ -25,7 +25,9 @@ class Trees:
         self._requests += 1
         if self._requests % TIDY_EVERY:
             return
+        oldest = now_us - life_us
         for key, tree in list(self._trees.items()):
-            tree.forget(now_us - life_us)
-            if not tree.index:
+            if tree.pending == 0 and tree.expiry_us < oldest:
                 del self._trees[key]
+            else:
+                tree.forget(oldest)

@@ -10,7 +10,7 @@ from cachecast_datasets.hashing import chain, content_hash
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.explain import Found, explain, held_index
 from cachecast_pricing.rules.memory import Scope
-from cachecast_pricing.rules.prefix_tree import Node, announce, live_length, settle
+from cachecast_pricing.rules.prefix_tree import Path, live_length
 from cachecast_pricing.rules.prompt import Prompt
 from cachecast_pricing.rules.protocol import Match, Setup
 from cachecast_pricing.rules.runs import Runs
@@ -43,7 +43,7 @@ class WholePrefixUnits:
         runs = Runs(prompt, request)
         self.token_blocks = self.token_blocks or request.token_blocks is not None
         tree = self.trees.of(scope)
-        shared, node = tree.locate(runs.hashes)
+        shared, node = tree.locate(runs)
         live = live_length(node, shared, now_us)
         whole, absent = self._units(runs, scope, shared, now_us)
         live_tokens = runs.tokens_at(live)
@@ -57,8 +57,8 @@ class WholePrefixUnits:
             look_ups=(), now_us=now_us, found=found,
         )  # fmt: skip
         plan = self._plan(request, prompt, runs, scope, (whole, live), now_us, read)
-        plan.path = tree.insert(runs.hashes, shared, node)
-        announce(plan.path if isinstance(plan.path, Node) else None)
+        path = plan.path = Path(tree, tree.insert(runs, shared, node))
+        path.announce()
         self.store.announce(plan)
         self.memory.remember(scope, request, prompt.hashes, known)
         self.trees.tidy(now_us, self.life_us)
@@ -71,19 +71,19 @@ class WholePrefixUnits:
 
         No unit reaches beyond what an earlier prompt or its output had: the scan starts there.
         """
-        entries, hashes = scope.entries, runs.hashes
+        entries = scope.entries
         if self.settings.unit is not None:
             return 0, None
         absent: Found | None = None
-        longest = min(len(hashes), shared + 1)  # + 1: the end of an output, one block further
-        for i in range(longest - 1, -1, -1):
-            entry = entries.get(hashes[i])
+        longest = min(runs.count, shared + 1)  # + 1: the end of an output, one block further
+        for count, value in runs.backwards(longest):
+            entry = entries.get(value)
             if entry is None:
                 continue
             if entry.alive(now_us):
-                return i + 1, absent
+                return count, absent
             if absent is None:
-                tokens, reason = runs.tokens_at(i + 1), entry.absence(now_us)
+                tokens, reason = runs.tokens_at(count), entry.absence(now_us)
                 absent = (tokens, reason, {"entry_tokens": tokens})
         return 0, absent
 
@@ -103,14 +103,16 @@ class WholePrefixUnits:
         read: int,
     ) -> Plan:
         whole, live = found
-        hashes, life = runs.hashes, self.life_us
-        ends = {len(hashes)} | ({live} if live > whole else set())
-        writes = [(hashes[n - 1], runs.tokens_at(n), life) for n in sorted(ends) if n]
-        hit = scope.entries.get(hashes[whole - 1]) if whole else None
+        life = self.life_us
+        ends = [live] if live > whole else []
+        if runs.count and runs.count not in ends:
+            ends.append(runs.count)
+        writes = [(runs.hash_at(n), runs.tokens_at(n), life) for n in ends]
+        hit = scope.entries.get(runs.hash_at(whole)) if whole else None
         usage = Usage(fresh=prompt.total - read, cache_read=read, output=prompt.output)
         plan = Plan(scope, now_us, writes, hit, usage)
-        if self.settings.output_units and request.answer_hash is not None and hashes:
-            end = chain(chain(hashes[-1], _ASSISTANT), request.answer_hash)
+        if self.settings.output_units and request.answer_hash is not None and runs.count:
+            end = chain(chain(runs.hash_at(runs.count), _ASSISTANT), request.answer_hash)
             plan.output = (end, prompt.total + (request.output_tokens or 0), life)
             plan.end_us = now_us + round((request.end_s or 0.0) * SECOND_US)
         return plan
@@ -121,9 +123,9 @@ class WholePrefixUnits:
         if plan is None:
             return Usage()
         assert isinstance(plan, Plan)
-        assert plan.path is None or isinstance(plan.path, Node)
+        assert isinstance(plan.path, Path)
         expiry = plan.start_us + self.life_us + self.settings.grace_us
-        settle(plan.path, now_us + self.settings.build_delay_us, expiry)
+        plan.path.settle(now_us + self.settings.build_delay_us, expiry)
         self.store.write(plan, now_us)
         return plan.usage
 
@@ -133,8 +135,8 @@ class WholePrefixUnits:
         if plan is None:
             return Usage()
         assert isinstance(plan, Plan)
-        assert plan.path is None or isinstance(plan.path, Node)
-        settle(plan.path, now_us, None)
+        assert isinstance(plan.path, Path)
+        plan.path.settle(now_us, None)
         self.store.lose(plan)
         return plan.usage
 
