@@ -104,6 +104,10 @@ class ProviderWorld:
             return
         self.estimated_first_tokens += request.first_token_s is None
         delay = first_token_us(request, match.hit_tokens, self._first_token_s)
+        if not delay:  # readable for the next arrival of this very moment
+            usage = rules.response_started(request, match, now)
+            self._finish(self._outcome(request, ordinal, "ok", usage, match))
+            return
 
         def start(event: simpy.Event) -> None:
             usage = rules.response_started(request, match, int(self._env.now))

@@ -114,7 +114,10 @@ class TurnWorld:
                     if end_s is not None and (end_us := round(end_s * SECOND_US)) < delay:
                         delay = end_us
             self._arrived += 1
-            heappush(waiting, (now + delay, self._arrived, plan))
+            if delay:
+                heappush(waiting, (now + delay, self._arrived, plan))
+            else:
+                self._rules.store.write(plan, now)
             written = short + half + hour + half_day
             sums = self._sums[0] if total >= first_band else self._sums_for(total)
             sums[0] += 1
@@ -168,7 +171,11 @@ class TurnWorld:
         else:
             self.estimated_first_tokens += request.first_token_s is None
             delay = first_token_us(request, match.hit_tokens, self._first_token_s)
-            heappush(self._waiting, (now + delay, ordinal + 1, (request, match, ordinal)))
+            if delay:
+                heappush(self._waiting, (now + delay, ordinal + 1, (request, match, ordinal)))
+            else:
+                usage = self._rules.response_started(request, match, now)
+                self._finish(request, match, ordinal, "ok", usage)
 
     def _finish(
         self, request: Request, match: Match, ordinal: int, status: str, usage: Usage
