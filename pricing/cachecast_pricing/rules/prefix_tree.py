@@ -46,13 +46,24 @@ class PrefixTree:
         self._tidied_size = 0
 
     def locate(self, runs: Runs) -> tuple[int, Node | None]:
-        """(positions shared with any earlier prompt, the node in which that run ends)."""
-        index = self.index
-        for count, value in runs.backwards(runs.count):
-            node = index.get(value)
-            if node is not None:
-                return count, node
-        return 0, None
+        """(positions shared with any earlier prompt, the node in which that run ends).
+
+        With a prefix all of its own prefixes are known, so it is searched for: in growing steps
+        back from the end, where the new part is, then by halves.
+        """
+        index, hash_at = self.index, runs.hash_at
+        unknown = runs.count + 1  # the shortest prefix known to be new
+        known, step = runs.count, 1
+        while known > 0 and hash_at(known) not in index:
+            unknown, known, step = known, known - step, step * 2
+        known = max(known, 0)
+        while unknown - known > 1:
+            middle = (known + unknown) // 2
+            if hash_at(middle) in index:
+                known = middle
+            else:
+                unknown = middle
+        return known, index[hash_at(known)] if known else None
 
     def insert(self, runs: Runs, shared: int, node: Node | None) -> Node | None:
         """Add a prompt, given what `locate` said of it; the node in which it ends."""

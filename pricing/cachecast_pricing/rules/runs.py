@@ -19,7 +19,7 @@ class Runs:
     Hashes become Python ints only where they are looked at: mostly the new ones at the end.
     """
 
-    __slots__ = ("_ends", "_hashes", "_size", "_total", "count")
+    __slots__ = ("_at", "_ends", "_hashes", "_size", "_total", "count")
 
     def __init__(self, prompt: Prompt, request: Request) -> None:
         self._size = 0
@@ -36,6 +36,8 @@ class Runs:
         else:
             self._hashes = [h ^ salt for h in prompt.hashes] if salt else prompt.hashes
         self.count = len(self._hashes)
+        hashes = self._hashes
+        self._at = hashes.__getitem__ if isinstance(hashes, list) else hashes.item
 
     def tokens_at(self, count: int) -> int:
         """Tokens of the first `count` positions."""
@@ -53,7 +55,7 @@ class Runs:
 
     def hash_at(self, count: int) -> int:
         """The hash of the first `count` positions (at least one)."""
-        return int(self._hashes[count - 1])
+        return self._at(count - 1)
 
     def between(self, start: int, end: int) -> list[int]:
         """The hashes of positions `start <= i < end`."""
