@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import date
 
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.catalog import Catalog
+from cachecast_pricing.moments import When, parse_when
 from cachecast_pricing.rates import SERVICE_TIERS
 from cachecast_pricing.rules.settings import RULE_KEYS, with_key
 from cachecast_sim.scenario import Scenario
@@ -44,7 +45,7 @@ def scenario_of(text: str, catalog: Catalog) -> Scenario:
 
 def _with(scenario: Scenario, key: str, value: str, text: str) -> Scenario:
     if key == "on":
-        return replace(scenario, on=moment(value, f"--as {text}"))
+        return replace(scenario, on=_when(value, text))
     if key == "tier":
         if value not in SERVICE_TIERS:
             raise BadInput(f"tier={value}: expected one of {', '.join(SERVICE_TIERS)}")
@@ -64,12 +65,8 @@ def _known() -> str:
     return ", ".join((*RULE_KEYS, *SCENARIO_KEYS))
 
 
-def moment(text: str, place: str) -> datetime:
-    """A date or an RFC 3339 time as a moment in UTC; BadInput for anything else."""
+def _when(value: str, text: str) -> When:
     try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise BadInput(
-            f"{place}: on={text}: expected a date like 2026-11-15 or an RFC 3339 time"
-        ) from None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        return parse_when(value, date.min)
+    except BadInput as problem:
+        raise BadInput(f"--as {text}: {problem}") from None

@@ -73,6 +73,8 @@ class Billing:
             return None
         moment = self.pricer.moment(usual, model)
         assert moment is not None  # a named model has a card
+        if moment.peak is not None:
+            return None
         self.world = TurnWorld(
             cast(TurnRules, rules), self.pricer, moment, self.scenario.settings.first_token_s
         )

@@ -78,6 +78,8 @@ def row_of(outcome: Outcome, pricer: Pricer) -> LedgerRow:
     except NoPrice as problem:
         pricer.assumptions[f"no price: {moment.card.model}, {problem}"] = None
         return LedgerRow(outcome, ref, None, None, _unpriced(segments))
+    if moment.peak is not None:
+        paid = paid._replace(high=charge(usage, moment.peak.prices(usage.prompt_tokens)).high)
     if outcome.status == "aborted":  # billed somewhere between not at all and in full
         paid = paid._replace(low=0)
     if outcome.unknown_tokens:

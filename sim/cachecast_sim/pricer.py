@@ -10,22 +10,24 @@ from cachecast_pricing.rates import STANDARD, ClassPrices, RateCard
 from cachecast_sim.scenario import Scenario
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OFF_PEAK = "standard (off-peak) hours, since no arrival has an absolute time"
+_NO_MOMENTS: dict[str, "Moment"] = {}
 
 
 class Moment:
     """Card, tier and hour of a request; prices follow from its prompt size.
 
-    `bands` are (first prompt size, prices), the largest first.
+    `bands` are (first prompt size, prices), the largest first. `peak` is set where only the day is
+    known and the model has peak hours: the same in those, the upper end of the charge.
     """
 
-    __slots__ = ("bands", "card", "peak", "tier")
+    __slots__ = ("bands", "card", "peak")
 
-    def __init__(self, card: RateCard, tier: str, peak: bool) -> None:
+    def __init__(self, card: RateCard, tier: str, in_peak: bool, day_only: bool = False) -> None:
         self.card = card
-        self.tier = tier
-        self.peak = peak
         starts = sorted({0, *(t.first_tokens for t in card.thresholds())}, reverse=True)
-        self.bands = [(start, card.prices(start, tier=tier, peak=peak)) for start in starts]
+        self.bands = [(start, card.prices(start, tier=tier, peak=in_peak)) for start in starts]
+        self.peak = Moment(card, tier, True) if day_only and card.has_peak else None
 
     def prices(self, prompt_tokens: int) -> ClassPrices:
         """The prices that the whole request moves to at this size."""
@@ -36,14 +38,18 @@ class Moment:
 
 
 class Pricer:
-    """Finds the prices of each request of one scenario; remembers what it had to assume."""
+    """Finds the prices of each request of one scenario; remembers what it had to assume.
+
+    `by_arrival`: each request pays its own day's card; else all pay that of `fixed_on`.
+    """
 
     def __init__(self, scenario: Scenario, catalog: Catalog, absolute_times: bool) -> None:
         self.scenario = scenario
         self.catalog = catalog
+        self.absolute_times = absolute_times
         self.by_arrival = absolute_times and scenario.on is None
         newest = datetime.combine(catalog.newest, datetime.min.time(), tzinfo=UTC)
-        self.fixed_on = scenario.on or newest
+        self.fixed_on = newest if scenario.on is None else scenario.on.start
         self.assumptions: dict[str, None] = {}  # an ordered set of sentences
         self._models: dict[tuple[str | None, str | None], ModelRef | None] = {}
         self._cards: dict[ModelRef, RateCard] = {}
@@ -69,31 +75,40 @@ class Pricer:
 
     def moment(self, request: Request, ref: ModelRef) -> Moment | None:
         """Card, tier and hour; None where the log's own model has no price then."""
-        if not self.by_arrival:
-            tier = self.scenario.tier or self._tier_name(request)
-            by_tier = self._moments.setdefault(ref, {})
-            known = by_tier.get(tier)
-            if known is None:
-                known = by_tier[tier] = self._moment(ref, tier, self.fixed_on, False)
+        tier = self.scenario.tier or self._tier_name(request)
+        known = self._moments.get(ref, _NO_MOMENTS).get(tier)
+        if known is not None:
             return known
         at = EPOCH + timedelta(microseconds=request.arrival_us)
         card = self._cards.get(ref)
-        if card is None or not card.valid_on(at):
+        if card is None or not card.valid_on(at if self.by_arrival else self.fixed_on):
             try:
-                card = self._card_at(ref, at)
+                card = self._card_at(ref, at if self.by_arrival else self.fixed_on)
             except BadInput:
                 if self.scenario.model is not None:
                     raise
                 return None
-        return self._with_tier(card, self._tier_name(request), card.has_peak and card.is_peak(at))
+        return self._in_its_hour(ref, card, self._listed(card, tier), at)
 
-    def _moment(self, ref: ModelRef, tier: str, on: datetime, peak: bool) -> Moment:
-        card = self._card_at(ref, on)
-        if card.has_peak:
-            self.assumptions["standard (off-peak) hours, since no arrival has an absolute time"] = (
-                None
-            )
-        return self._with_tier(card, tier, peak)
+    def _in_its_hour(self, ref: ModelRef, card: RateCard, tier: str, at: datetime) -> Moment:
+        """Peak hours are judged by the arrival, else by the scenario's moment, else unknown."""
+        on = self.scenario.on
+        if card.has_peak and self.absolute_times and (on is None or on.bare):
+            return self._remembered(card, tier, card.is_peak(at))
+        peak = on is not None and not on.bare and card.is_peak(on.start)
+        if card.has_peak and on is None:
+            self.assumptions[_OFF_PEAK] = None
+        made = self._remembered(card, tier, peak, day_only=on is not None and on.bare)
+        if not self.by_arrival:  # every request of this tier pays the same
+            self._moments.setdefault(ref, {})[tier] = made
+        return made
+
+    def _remembered(self, card: RateCard, tier: str, peak: bool, day_only: bool = False) -> Moment:
+        key = (id(card), tier, peak)  # the catalogue keeps every card alive
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = Moment(card, tier, peak, day_only)
+        return made
 
     def _card_at(self, ref: ModelRef, on: datetime) -> RateCard:
         try:
@@ -117,14 +132,11 @@ class Pricer:
         tier = request.service_tier
         return tier if tier in ("batch", "flex", "priority", "fast") else STANDARD
 
-    def _with_tier(self, card: RateCard, tier: str, peak: bool) -> Moment:
-        if tier not in card.service_tiers:
-            self.assumptions[
-                f"{card.model} has no {tier} price; such requests are priced as standard"
-            ] = None
-            tier = STANDARD
-        key = (id(card), tier, peak)  # the catalogue keeps every card alive
-        made = self._made.get(key)
-        if made is None:
-            made = self._made[key] = Moment(card, tier, peak)
-        return made
+    def _listed(self, card: RateCard, tier: str) -> str:
+        """The tier if the card has a price for it, else standard."""
+        if tier in card.service_tiers:
+            return tier
+        self.assumptions[
+            f"{card.model} has no {tier} price; such requests are priced as standard"
+        ] = None
+        return STANDARD

@@ -1,9 +1,9 @@
 """A scenario: whose rules and prices a log is replayed under."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from cachecast_pricing.model_ids import ModelRef
+from cachecast_pricing.moments import When
 from cachecast_pricing.rules.settings import RuleSettings
 
 
@@ -19,6 +19,6 @@ class Scenario:
     name: str
     model: ModelRef | None
     settings: RuleSettings = field(default_factory=RuleSettings)
-    on: datetime | None = None
+    on: When | None = None
     tier: str | None = None
     currency: str | None = None
