@@ -45,6 +45,12 @@ block = st.builds(
     marker=st.none() | st.sampled_from(MARKERS),
     label=text,
 )
+
+
+def some_observed(values: dict[str, Any]) -> Observed:
+    return Observed(**values)
+
+
 observed = st.fixed_dictionaries(
     {
         "fresh": count,
@@ -52,7 +58,7 @@ observed = st.fixed_dictionaries(
         "raw_json": text,
         "cost": st.none() | st.decimals(-100, 100, places=12),
     }
-).map(lambda values: Observed(**values))
+).map(some_observed)
 boundary = st.tuples(
     st.integers(0, 2**40), hashes, st.sampled_from(["end", "turn"]), st.none() | st.integers(0, 99)
 )
