@@ -97,7 +97,7 @@ def row_json(scenario: str, row: LedgerRow) -> dict[str, Any]:
         "without_cache": money_text(row.without_cache),
         "reason": outcome.explanation.reason,
         "candidates": list(outcome.explanation.candidates),
-        "evidence": outcome.explanation.evidence,
+        "evidence": dict(outcome.explanation.evidence),
         "misses": [
             {"reason": reason, "tokens": tokens, "cost": money_text(cost)}
             for reason, tokens, cost in merged(row)

@@ -54,7 +54,9 @@ def main() -> None:
         click.echo(f"cachecast: {problem}", err=True)
         sys.exit(2)
     except click.ClickException as problem:
-        problem.show()
+        context = getattr(problem, "ctx", None)
+        where = "cachecast" if context is None else context.command_path
+        click.echo(f"{where}: {problem.format_message()} See {where} --help.", err=True)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("cachecast: interrupted, nothing was written", err=True)

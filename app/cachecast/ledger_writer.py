@@ -72,7 +72,7 @@ def _ledger_values(scenario: str, row: LedgerRow) -> dict[str, Any]:
         "without_cache": row.without_cache,
         "reason": explanation.reason,
         "candidates": list(explanation.candidates),
-        "evidence": json.dumps(explanation.evidence, default=str) if explanation.evidence else None,
+        "evidence": json.dumps(dict(explanation.evidence)) if explanation.evidence else None,
     }
     for name in CLASSES:
         values[name] = getattr(row.usage, name)

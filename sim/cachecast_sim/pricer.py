@@ -7,6 +7,7 @@ from cachecast_datasets.request import Request
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.model_ids import ModelRef
 from cachecast_pricing.rates import STANDARD, ClassPrices, RateCard
+from cachecast_pricing.rules.settings import TTL_US
 from cachecast_sim.scenario import Scenario
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -61,8 +62,14 @@ class Pricer:
     def _check_named(self, ref: ModelRef) -> None:
         """A model, tier, day or currency that a person named must exist: say so before the run."""
         card = self._card_at(ref, self.fixed_on)
-        if self.scenario.tier is not None:
-            card.prices(0, tier=self.scenario.tier)
+        prices = card.prices(0, tier=self.scenario.tier or STANDARD)
+        ttl = self.scenario.settings.ttl
+        if ttl is not None and getattr(prices, f"cache_write_{ttl}") is None:
+            offered = [t for t in TTL_US if getattr(prices, f"cache_write_{t}") is not None]
+            raise BadInput(
+                f"ttl={ttl}: {ref.provider}/{ref.model} has no price for such writes; it has: "
+                f"{', '.join(offered) or 'no write price at all'}"
+            )
 
     def model_of(self, request: Request) -> ModelRef | None:
         """The model whose rules and prices the request falls under; None if it has none."""
@@ -114,7 +121,8 @@ class Pricer:
         try:
             dated = self.catalog.card(ref, on, self.scenario.currency)
         except BadInput as problem:
-            if self.scenario.on is not None or self.scenario.model is None:
+            named = self.scenario.on or self.scenario.currency
+            if named is not None or self.scenario.model is None:
                 raise
             raise BadInput(f"{problem}; give the day to price at as on=DATE") from None
         for note in dated.notes:
