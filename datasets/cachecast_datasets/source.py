@@ -57,11 +57,30 @@ def open_bytes(path: Path) -> BinaryIO:
     raw.seek(0)
     if magic.startswith(GZIP_MAGIC):
         raw.close()  # a GzipFile closes only what it opened
-        # a small buffer: what it holds when the data end early is lost
-        return io.BufferedReader(gzip.GzipFile(path, "rb"), 1 << 14)
+        return io.BufferedReader(_Gzip(path), 1 << 17)
     if magic.startswith(ZSTD_MAGIC):
         return io.BufferedReader(_Zstd(raw), 1 << 20)
     return raw
+
+
+class _Gzip(io.RawIOBase):
+    """A gz stream that hands on all data before the place where it ends early."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = gzip.GzipFile(path, "rb")
+        self._raw = self._file.fileobj
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: bytearray | memoryview) -> int:  # type: ignore[override]
+        data = self._file.read1(len(target))  # GzipFile.readinto would go on, and lose it
+        target[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class _Zstd(io.RawIOBase):
@@ -129,9 +148,8 @@ def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
 
 def _raw_position(stream: BinaryIO) -> int:
     """How far the file itself has been read, compressed bytes included."""
-    inner = getattr(stream, "raw", None)
-    under = getattr(inner, "fileobj", None) or getattr(inner, "_raw", None)
-    return int((under or stream).tell())
+    packed = getattr(getattr(stream, "raw", None), "_raw", None)
+    return int((packed or stream).tell())
 
 
 def read_whole(source: Source, path: Path) -> bytes:

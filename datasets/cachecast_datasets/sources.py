@@ -7,6 +7,7 @@ import gzip
 import re
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 import zstandard
@@ -60,7 +61,7 @@ def _head(path: Path) -> Head:
         return Head(path, b"", frozenset())
     try:
         with open_bytes(path) as stream:
-            magic = stream.read(_HEAD_BYTES)
+            magic = _first_bytes(stream)
     except FileNotFoundError as problem:
         raise at(str(path), None, "no such file or folder", "missing file") from problem
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
@@ -71,6 +72,18 @@ def _head(path: Path) -> Head:
         raise at(str(path), None, "the file is empty, expected a request log", "empty file")
     text = magic.removeprefix(b"\xef\xbb\xbf").lstrip()
     return Head(path, magic, _keys(path, text) if text.startswith(b"{") else frozenset())
+
+
+def _first_bytes(stream: BinaryIO) -> bytes:
+    """The first _HEAD_BYTES, or what there is before compressed data end early."""
+    data = b""
+    try:
+        while len(data) < _HEAD_BYTES and (piece := stream.read1(1 << 12)):  # type: ignore[attr-defined]
+            data += piece
+    except EOFError:
+        if not data:
+            raise
+    return data[:_HEAD_BYTES]
 
 
 def _keys(path: Path, head: bytes) -> frozenset[str]:

@@ -142,7 +142,8 @@ def test_a_turn_adds_the_answer_before_it_and_its_own_content_blocks() -> None:
 
 def test_the_same_prompt_again_keeps_its_position() -> None:
     first = request("ab", input_types=["text"], output_types=["text"])
-    assert seen(first, first) == [(2 * B, "end", 1)]
+    second = request("abc", input_types=["text"], output_types=["text"])
+    assert seen(first, second, second) == [(2 * B, "turn", 1), (3 * B, "end", 3)]
 
 
 @pytest.mark.parametrize("missing", ["input_types", "output_types"])
