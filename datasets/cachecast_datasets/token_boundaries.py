@@ -75,8 +75,10 @@ class TokenBoundaryTracker:
             position = None if request.input_types is None else order
             found[blocks_before * size] = (blocks_before, name, position)
         found[length] = (count, "end", end.position)
+        result = _assembled(found, blocks, end.position is not None)
+        end.position = result.positions[-1]
         self._remember(ends, end, request.session_id is not None)
-        return _assembled(found, blocks, end.position is not None)
+        return result
 
     def _ends(self, scope: str, session: str | None) -> OrderedDict[int, _End]:
         key = (scope, session)
@@ -156,12 +158,15 @@ def _assembled(
     position: int | None = None
     for tokens in sorted(found):
         number, name, known = found[tokens]
-        # a run may stop inside a content block: it holds what the boundary before it holds
-        position = known if known is not None or name != "shared" else (position or 1)
+        # A run may stop inside a content block: it holds what the boundary before it holds. And a
+        # longer prefix never holds less, though a rewritten history is counted from its start.
+        if known is not None or name == "shared":
+            position = max(known or 1, position or 1)
         result.tokens.append(tokens)
         result.hashes.append(blocks.item(number - 1))
         result.names.append(name)
-        result.positions.append(position if counted else None)
+        unknown = known is None and name != "shared"
+        result.positions.append(None if unknown or not counted else position)
     return result
 
 

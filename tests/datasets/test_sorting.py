@@ -2,14 +2,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachecast_datasets import sorting
 from cachecast_datasets.encode import batch_of
 from cachecast_datasets.request import Request
 from cachecast_datasets.sorting import ORDER, ArrivalSorter
 
-BATCHES = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), max_size=9)
+BATCHES = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=9), max_size=9)
 
 
 def rows(batches: list[pa.RecordBatch]) -> list[tuple[int, int]]:
@@ -25,11 +27,12 @@ def rows(batches: list[pa.RecordBatch]) -> list[tuple[int, int]]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(BATCHES, st.integers(1, 3), st.integers(2, 4))
+@given(BATCHES, st.integers(1, 3), st.integers(2, 4), st.integers(1, 3))
 def test_the_merge_of_runs_on_disk_is_what_sorted_says(
-    log: list[list[int]], batches_per_run: int, fan_in: int
+    log: list[list[int]], batches_per_run: int, fan_in: int, rows_per_batch: int
 ) -> None:
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sorting, "RUN_BATCH_BYTES", rows_per_batch * 400)  # about 400 bytes a row
         sorter = ArrivalSorter(Path(folder), fan_in=fan_in)
         for number, times in enumerate(log):
             made = [Request(request_id="x", arrival_us=time) for time in times]

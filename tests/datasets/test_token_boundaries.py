@@ -146,6 +146,16 @@ def test_the_same_prompt_again_keeps_its_position() -> None:
     assert seen(first, second, second) == [(2 * B, "turn", 1), (3 * B, "end", 3)]
 
 
+def test_a_longer_prefix_never_holds_fewer_content_blocks() -> None:
+    long_way = [
+        request(words, input_types=["text"], output_types=["text"]) for words in ("a", "ab", "abc")
+    ]  # 1, 3 and 5 content blocks
+    rewritten = request("abxy", input_types=["text"], output_types=["text"])
+    assert seen(*long_way, rewritten)[-1] == (4 * B, "end", 5)
+    fresh_start = request("abxyz", session_id="t", input_types=["text"], output_types=[])
+    assert seen(*long_way, fresh_start) == [(2 * B, "shared", 1), (5 * B, "end", 1)]
+
+
 @pytest.mark.parametrize("missing", ["input_types", "output_types"])
 def test_positions_are_unknown_where_a_list_is_missing(missing: str) -> None:
     lists: dict[str, Any] = {"input_types": ["text"], "output_types": ["text"]}

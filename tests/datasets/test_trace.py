@@ -14,7 +14,7 @@ from cachecast_datasets.errors import LogError
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import SCHEMA, LogMeta
-from cachecast_datasets.trace import Trace, open_trace
+from cachecast_datasets.trace import BATCH_ROWS, Trace, open_trace
 
 TIMES = [datetime.datetime(2026, 1, 1, 0, 0, second, tzinfo=datetime.UTC) for second in range(3)]
 
@@ -199,13 +199,15 @@ def test_row_numbers_go_on_over_batches_and_row_groups(tmp_path: Path) -> None:
 
 
 def test_an_unsorted_file_of_ours_is_refused_over_a_batch_border(tmp_path: Path) -> None:
-    times = [*range(2000), 1998]
+    times = [*range(BATCH_ROWS), BATCH_ROWS - 2]
     path = tmp_path / "log.parquet"
     with log_writer(path, LogMeta("sketch", "blocks", carries_markers=True)) as writer:
         writer.write(
             batch_of([Request(request_id=str(n), arrival_us=t) for n, t in enumerate(times)])
         )
-    assert refusal(path).startswith("FILE row 2001: arrival is 1970-01-01T00:00:00.001998Z, before")
+    assert refusal(path).startswith(
+        "FILE row 1025: arrival is 1970-01-01T00:00:00.001022Z, before an earlier row's "
+    )
 
 
 def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
