@@ -82,6 +82,11 @@ class TurnWorld:
         self._advance(END_OF_TIME)
         self._add_up()
 
+    @property
+    def usual_turns(self) -> int:
+        """How many requests took the short way."""
+        return sum(sums[0] for sums in self._sums)
+
     def _turns(self, columns: TurnColumns) -> None:
         usual, scope_of = self._rules.usual, self._rules.memory.scope_of
         waiting, fixed_s = self._waiting, self._first_token_s

@@ -17,7 +17,6 @@ from cachecast.results import RunWriter
 from cachecast.results.writer import hash_inputs
 from cachecast.scenarios import scenarios_of
 from cachecast_datasets.importing import open_or_import
-from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
 from cachecast_sim.grouping import keys_of
 
@@ -79,7 +78,7 @@ def command(
             ledger.flush()
             counted = None if where is None else matching_rows(trace.path, where, trace.rows)
             write_requests(run, trace, counted)
-            run.finish(_run_meta(bills, [name for name, _ in keys], trace))
+            run.finish(_run_meta(bills, [name for name, _ in keys], logs))
     if per_request:
         return
     if as_json:
@@ -106,10 +105,10 @@ def bill_json(bill: Bill, by: list[str]) -> dict[str, Any]:
     }
 
 
-def _run_meta(bills: list[Bill], by: list[str], trace: Trace) -> dict[str, Any]:
+def _run_meta(bills: list[Bill], by: list[str], logs: tuple[Path, ...]) -> dict[str, Any]:
     return {
         "command": "bill",
-        "input_hash": hash_inputs([trace.path]),
+        "input_hash": hash_inputs(logs),
         "scenarios": [bill_json(bill, by) for bill in bills],
         "assumptions": list(dict.fromkeys(a for bill in bills for a in bill.assumptions)),
     }

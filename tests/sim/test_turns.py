@@ -1,0 +1,152 @@
+"""The columnar path and the shortcut for usual turns give exactly what the event path gives."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachecast_datasets.boundaries import TokenBoundaryTracker
+from cachecast_datasets.decode import requests_of
+from cachecast_datasets.encode import batch_of
+from cachecast_datasets.hashing import content_hash
+from cachecast_datasets.request import Request
+from cachecast_datasets.request_log import LogMeta
+from cachecast_pricing.catalog import load_catalog
+from cachecast_pricing.rules.settings import RuleSettings, with_key
+from cachecast_sim.billing import Billing
+from cachecast_sim.provider import Outcome
+from cachecast_sim.scenario import Scenario
+from cachecast_sim.totals import Totals
+
+META = LogMeta(source_format="test", evidence="token_blocks", carries_markers=False)
+SIZE = 256
+SCENARIOS = (
+    ("claude-opus-5", ""), ("claude-opus-5", "mark=last,ttl=1h"),
+    ("claude-opus-5", "mark=system+last,lookback=3"), ("claude-opus-4.6", "grace=2"),
+    ("claude-haiku-5.5", "first_token=0"), ("gpt-6-sol", ""), ("gpt-6-sol", "mark=last"),
+    ("gpt-6-sol", "overflow=2"), ("gpt-6-sol", "first_token=3"),
+)  # fmt: skip
+
+step = st.fixed_dictionaries(
+    {
+        "after_s": st.sampled_from((0, 0, 1, 2, 20, 299, 300, 301, 1800, 3601)),
+        "session": st.sampled_from("ab"),
+        "keep": st.sampled_from((1.0, 1.0, 1.0, 0.5, 0.0)),  # share of the last prompt kept
+        "new_blocks": st.integers(0, 12),
+        "tail": st.sampled_from((0, 1, 255)),
+        "first_token_s": st.sampled_from((None, None, 0.0, 1.0, 20.0)),
+        "end_s": st.sampled_from((None, 0.5, 30.0)),
+        "model": st.sampled_from(("m1", "m1", "m1", "m2")),
+        "typed": st.booleans(),
+    }
+)
+
+
+def built(steps: list[dict[str, object]], system: bool) -> list[Request]:
+    """Requests of two sessions that grow, are cut back and start anew; ids are never reused."""
+    ids = count()
+    last: dict[object, list[int]] = {}
+    tracker, at, made = TokenBoundaryTracker(), 0, []
+    for number, one in enumerate(steps):
+        at += int(str(one["after_s"])) * 1_000_000
+        kept = last.get(one["session"], [])
+        kept = kept[: int(len(kept) * float(str(one["keep"])))]
+        blocks = kept + [
+            content_hash(b"%d" % next(ids)) for _ in range(int(str(one["new_blocks"])))
+        ]
+        last[one["session"]] = blocks
+        request = Request(request_id=str(number), arrival_us=at)
+        request.session_id = request.hash_scope = str(one["session"])
+        request.model = str(one["model"])
+        request.token_blocks = np.array(blocks, dtype=np.uint64)
+        request.token_block_size = SIZE
+        request.prompt_tokens = len(blocks) * SIZE + int(str(one["tail"]))
+        request.output_tokens = number
+        if system:
+            request.tools_tokens, request.system_tokens = SIZE, 2 * SIZE + 5
+        if one["typed"]:
+            request.input_types, request.output_types = ["text"], ["text", "tool_use"]
+        request.first_token_s = one["first_token_s"]  # type: ignore[assignment]
+        request.end_s = one["end_s"]  # type: ignore[assignment]
+        request.boundaries = tracker.boundaries(request)
+        made.append(request)
+    return made
+
+
+def billing(model: str, keys: str) -> Billing:
+    """A scenario over a log of token blocks."""
+    settings = RuleSettings()
+    for pair in filter(None, keys.split(",")):
+        settings = with_key(settings, *pair.split("="))
+    catalog = load_catalog()
+    return Billing(Scenario("s", catalog.resolve(model), settings), catalog, META)
+
+
+def shown(totals: Totals) -> tuple[object, ...]:
+    """Everything that a bill says of its totals."""
+    misses = sorted((r.reason, r.requests, r.tokens, r.cost) for r in totals.misses.values())
+    return totals.requests, totals.unpriced_requests, totals.usage, totals.money, misses
+
+
+def outcomes(one: Billing, requests: list[Request]) -> Iterator[Outcome]:
+    """What the provider world makes of the requests."""
+    return (row.outcome for row in one.rows(requests))
+
+
+@pytest.mark.parametrize(("model", "keys"), SCENARIOS)
+@given(steps=st.lists(step, min_size=1, max_size=14), system=st.booleans())
+def test_the_columnar_path_has_the_totals_of_the_event_path(
+    model: str, keys: str, steps: list[dict[str, object]], system: bool
+) -> None:
+    """To the picounit and the token, by reason, with the same number of estimated first tokens."""
+    requests = built(steps, system)
+    batch = batch_of(requests)
+    slow = billing(model, keys)
+    expected = Totals()
+    for row in slow.rows(list(requests_of(batch))):
+        expected.add(row)
+
+    fast = billing(model, keys).turns()
+    if fast is None:
+        assert keys == "overflow=2"
+        return
+    fast.feed([batch])
+    assert slow.world is not None
+    assert shown(expected) == shown(fast.totals)
+    assert slow.world.estimated_first_tokens == fast.estimated_first_tokens
+
+
+@pytest.mark.parametrize(("model", "keys"), SCENARIOS)
+@given(steps=st.lists(step, min_size=1, max_size=14), system=st.booleans())
+def test_the_shortcut_for_usual_turns_gives_the_outcomes_of_the_general_path(
+    model: str, keys: str, steps: list[dict[str, object]], system: bool
+) -> None:
+    """Request by request: classes, hits, reasons, candidates and evidence."""
+    requests = built(steps, system)
+    general = billing(model, keys)
+    assert general.rulebook is not None
+    general.rulebook.rules_of(requests[0]).shortcut = False  # type: ignore[attr-defined]
+
+    slow = [replace(o, request=requests[0]) for o in outcomes(general, requests)]
+    fast = [replace(o, request=requests[0]) for o in outcomes(billing(model, keys), requests)]
+    assert slow == fast
+
+
+def test_most_turns_of_an_ordinary_session_take_the_short_way() -> None:
+    """Else the property tests above would compare the general path with itself."""
+    one = {
+        "after_s": 20, "session": "a", "keep": 1.0, "new_blocks": 4, "tail": 3,
+        "first_token_s": 1.0, "end_s": 5.0, "model": "m1", "typed": True,
+    }  # fmt: skip
+    requests = built([one] * 10, system=True)
+    ordinary = billing("claude-opus-5", "").turns()
+    assert ordinary is not None
+    ordinary.feed([batch_of(requests)])
+
+    # the first is a cold start; every later one is a usual turn, and none has a second reason
+    assert {"cold_start", "new_content", "block_rounding"} == set(ordinary.totals.misses)
+    assert ordinary.usual_turns == 9
