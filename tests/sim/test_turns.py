@@ -41,7 +41,7 @@ step = st.fixed_dictionaries(
         "first_token_s": st.sampled_from((None, None, 0.0, 1.0, 20.0)),
         "end_s": st.sampled_from((None, 0.5, 30.0)),
         "model": st.sampled_from(("m1", "m1", "m1", "m2")),
-        "typed": st.booleans(),
+        "typed": st.sampled_from((True, True, True, False)),
     }
 )
 
