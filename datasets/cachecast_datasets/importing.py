@@ -16,11 +16,11 @@ from cachecast_datasets.checks import shown
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicates import duplicate_ids
 from cachecast_datasets.encode import batch_of, boundaries_column
-from cachecast_datasets.errors import BadInput, LogError, at
+from cachecast_datasets.errors import BadInput, LogError
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.readers.reader import Reader
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import EVIDENCE, SCHEMA, LogMeta
+from cachecast_datasets.request_log import SCHEMA, LogMeta, merged_meta
 from cachecast_datasets.sorting import ORDER, SOURCE, ArrivalSorter
 from cachecast_datasets.source import Source
 from cachecast_datasets.sources import sniff
@@ -61,8 +61,11 @@ def import_log(
     run = _Import(readers, out, skip_bad, spread_s, seed, progress or (lambda what, done, of: None))
     if keep_text:
         run.warnings.append("--keep-text: these formats carry no text, nothing to keep")
-    with tempfile.TemporaryDirectory(prefix=".cachecast-import-", dir=out.parent) as folder:
-        return run.run(Path(folder))
+    try:
+        with tempfile.TemporaryDirectory(prefix=".cachecast-import-", dir=out.parent) as folder:
+            return run.run(Path(folder))
+    except OSError as problem:  # no right to write there, or the disk is full
+        raise BadInput(f"{out}: the import failed: {problem.strerror or problem}") from problem
 
 
 def open_or_import(
@@ -127,7 +130,7 @@ class _Import:
             done += _size(path)
             self._metas.append(source.meta or reader.meta)
             self.warnings.extend(source.notes)
-        meta = _merged_meta(self._metas, [path for path, _ in self._readers])
+        meta = merged_meta(self._metas, [path for path, _ in self._readers])
         if self._spread_s is not None and meta.time_origin == "absolute":
             raise BadInput("--spread shifts logs with relative times, but this log's are absolute")
         dropped = self._duplicates(sorter)
@@ -277,25 +280,3 @@ def _places(
             _, line, order, source = (column[number - index].as_py() for column in batch.columns)
             yield number, (order, f"{source}:{line}")
         index += batch.num_rows
-
-
-def _merged_meta(metas: Sequence[LogMeta], paths: Sequence[Path]) -> LogMeta:
-    """What the merged log says about itself. LogError if relative and absolute times mix."""
-    first = metas[0]
-    for meta, path in zip(metas, paths, strict=True):
-        if meta.time_origin != first.time_origin:
-            problem = (
-                f"its times are {meta.time_origin}, those of {paths[0]} are {first.time_origin}; "
-                "expected one kind in an import"
-            )
-            raise at(str(path), None, problem)
-    if all(meta == first for meta in metas):
-        return first
-    return LogMeta(
-        source_format="+".join(sorted({meta.source_format for meta in metas})),
-        evidence=min((meta.evidence for meta in metas), key=EVIDENCE.index),
-        carries_markers=any(meta.carries_markers for meta in metas),
-        keeps_partial_block=any(meta.keeps_partial_block for meta in metas),
-        time_origin=first.time_origin,
-        text_seen=any(meta.text_seen for meta in metas),
-    )

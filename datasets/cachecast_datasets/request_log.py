@@ -4,9 +4,13 @@ Times are `timestamp[us, UTC]`; where a source knows only relative times, they c
 epoch and the metadata say `time_origin = relative`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
+
+from cachecast_datasets.errors import at
 
 VERSION = 1
 FORMAT_NAME = "cachecast.request_log"
@@ -119,3 +123,25 @@ class LogMeta:
     tokenizer: str | None = None
     salt_id: str | None = None
     text_seen: bool = False
+
+
+def merged_meta(metas: Sequence[LogMeta], paths: Sequence[Path]) -> LogMeta:
+    """What the merged log says about itself. LogError if relative and absolute times mix."""
+    first = metas[0]
+    for meta, path in zip(metas, paths, strict=True):
+        if meta.time_origin != first.time_origin:
+            problem = (
+                f"its times are {meta.time_origin}, those of {paths[0]} are {first.time_origin}; "
+                "expected one kind in an import"
+            )
+            raise at(str(path), None, problem)
+    if all(meta == first for meta in metas):
+        return first
+    return LogMeta(
+        source_format="+".join(sorted({meta.source_format for meta in metas})),
+        evidence=min((meta.evidence for meta in metas), key=EVIDENCE.index),
+        carries_markers=any(meta.carries_markers for meta in metas),
+        keeps_partial_block=any(meta.keeps_partial_block for meta in metas),
+        time_origin=first.time_origin,
+        text_seen=any(meta.text_seen for meta in metas),
+    )

@@ -76,6 +76,7 @@ class Trace:
         that breaks the schema or the order. Memory does not grow with the log.
         """
         wanted = set(SCHEMA.names if columns is None else columns)
+        assert where is None or len(where) == self.rows
         fill = not self.ours and "boundaries" in wanted
         row = 0
         tracker = TokenBoundaryTracker()
@@ -97,6 +98,7 @@ class Trace:
         the row is left out.
         """
         wanted = set(SCHEMA.names if columns is None else columns) | set(SCHEMA.names[:2])
+        assert wanted <= set(SCHEMA.names), wanted - set(SCHEMA.names)
         names = [name for name in self._schema.names if name in wanted and name in SCHEMA.names]
         source, row = str(self.path), 1
         checker = RowChecker(source, bad)

@@ -207,6 +207,17 @@ def test_an_output_in_no_folder_is_refused(write: Write, tmp_path: Path) -> None
         import_log([write(line(0))], out)
 
 
+def test_a_full_disk_is_one_sentence(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("cachecast_datasets.importing.ArrivalSorter.add", full)
+    out = tmp_path / "out.parquet"
+    assert refusal(out, write(line(0))) == f"{out}: the import failed: No space left on device"
+
+
 def test_a_failed_import_does_not_touch_an_output_that_exists(write: Write, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     out.write_text("precious")

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cachecast_datasets import parquet_writer
 from cachecast_datasets.encode import batch_of
 from cachecast_datasets.errors import LogError
 from cachecast_datasets.parquet_writer import log_writer
@@ -210,10 +211,15 @@ def test_an_unsorted_file_of_ours_is_refused_over_a_batch_border(tmp_path: Path)
     )
 
 
-def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_writer, "ROW_GROUP_ROWS", 1)  # the first row is on disk at once
+
     def fail() -> None:
         with log_writer(tmp_path / "log.parquet", LogMeta("sketch", "blocks", True)) as writer:
             writer.write(batch_of([Request(request_id="1", arrival_us=0)]))
+            assert len(list(tmp_path.iterdir())) == 1
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
