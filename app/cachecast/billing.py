@@ -7,13 +7,13 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from cachecast.progress import Report
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
 from cachecast_datasets.turn_columns import COLUMNS as TURN_COLUMNS
+from cachecast_datasets.turn_columns import TurnColumns, turn_columns
 from cachecast_pricing.catalog import Catalog
 from cachecast_sim.billing import Billing
 from cachecast_sim.grouping import Key
@@ -63,7 +63,7 @@ def bills_of(
         if turns is not None:
             turns.feed(_batches(trace, name, number, billings, report))
             bill.totals = turns.totals
-            bill.assumptions = _assumptions(bill, billing, where)
+            bill.assumptions = _assumptions(bill, billing, where, trace)
             bills.append(bill)
             continue
         requests = _reported(
@@ -77,7 +77,7 @@ def bills_of(
                 _group(bill, row, by).add(row)
             for sink in sinks:
                 sink(name, row)
-        bill.assumptions = _assumptions(bill, billing, where)
+        bill.assumptions = _assumptions(bill, billing, where, trace)
         bills.append(bill)
     return bills
 
@@ -109,17 +109,20 @@ def _reported(
 
 def _batches(
     trace: Trace, name: str, number: int, billings: Sequence[Billing], report: Report
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[TurnColumns | list[Request]]:
     """The columns of the columnar path, with a progress report after each batch."""
     done, total = number * trace.rows, len(billings) * trace.rows
     for batch in trace.batches(TURN_COLUMNS):
-        yield batch
+        yield turn_columns(batch)
         done += batch.num_rows
         report(name, done, total)
 
 
-def _assumptions(bill: Bill, billing: Billing, where: str | None) -> list[str]:
+def _assumptions(bill: Bill, billing: Billing, where: str | None, trace: Trace) -> list[str]:
     found = billing.assumptions()
+    skipped = sum(skip.count for skip in trace.imported.skipped) if trace.imported else 0
+    if skipped:
+        found.append(f"{skipped:,} bad rows or files of the log were skipped")
     if where is not None:
         found.append(f"only rows where {where} are counted; the cache still saw the whole log")
     totals = bill.totals

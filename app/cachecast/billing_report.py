@@ -2,9 +2,26 @@
 
 from typing import Any
 
+from cachecast.billing import Bill
 from cachecast_pricing.money import decimal_string
 from cachecast_sim.ledger import LedgerRow
 from cachecast_sim.totals import ReasonTotal, Totals, merged
+
+
+def bill_json(bill: Bill, by: list[str]) -> dict[str, Any]:
+    """One scenario of the JSON contract."""
+    model = bill.scenario.model
+    return {
+        "name": bill.scenario.name,
+        "model": "log" if model is None else model.model,
+        **totals_json(bill.totals),
+        "observed": observed_json(bill.totals),
+        "by": [
+            {**dict(zip(by, key, strict=True)), **totals_json(group)}
+            for key, group in bill.groups.items()
+        ],
+        "assumptions": bill.assumptions,
+    }
 
 
 def money_text(picounits: int | None) -> str | None:

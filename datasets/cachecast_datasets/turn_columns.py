@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cachecast_datasets.decode import repeated_strings, scalars
+from cachecast_datasets.decode import repeated_strings, requests_of, scalars
 from cachecast_datasets.request import Boundaries, Request
 
 _SCALARS = (
@@ -62,8 +62,8 @@ class TurnColumns:
         return made
 
 
-def turn_columns(batch: pa.RecordBatch) -> TurnColumns | None:
-    """The batch (with COLUMNS) as lists; None if one of its rows needs a whole request."""
+def turn_columns(batch: pa.RecordBatch) -> TurnColumns | list[Request]:
+    """The batch (with COLUMNS) as lists; as Requests if one of its rows needs a whole one."""
     present: dict[str, Any] = {
         name: column
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
@@ -71,9 +71,9 @@ def turn_columns(batch: pa.RecordBatch) -> TurnColumns | None:
     }
     boundaries, prompts = present.get("boundaries"), present.get("prompt_tokens")
     if any(name in present for name in _MUST_BE_ABSENT) or boundaries is None or prompts is None:
-        return None
+        return list(requests_of(batch))
     if boundaries.null_count or prompts.null_count:
-        return None
+        return list(requests_of(batch))
     made = TurnColumns()
     made.rows = batch.num_rows
     made.arrival_us = scalars(present["arrival"])

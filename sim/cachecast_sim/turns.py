@@ -9,11 +9,8 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from typing import Protocol
 
-import pyarrow as pa
-
-from cachecast_datasets.decode import requests_of
 from cachecast_datasets.request import Request
-from cachecast_datasets.turn_columns import TurnColumns, turn_columns
+from cachecast_datasets.turn_columns import TurnColumns
 from cachecast_pricing.charge import NoPrice, charge, without_cache
 from cachecast_pricing.rules.memory import Memory, Scope
 from cachecast_pricing.rules.next_turn import BoundaryLists
@@ -70,15 +67,14 @@ class TurnWorld:
         self._arrived = 0
         self._now = -1
 
-    def feed(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """All requests of the log, in its order."""
+    def feed(self, batches: Iterable[TurnColumns | list[Request]]) -> None:
+        """All requests of the log, in its order, in batches of either form."""
         for batch in batches:
-            columns = turn_columns(batch)
-            if columns is None:
-                for request in requests_of(batch):
-                    self._ordinary(request)
+            if isinstance(batch, TurnColumns):
+                self._turns(batch)
             else:
-                self._turns(columns)
+                for request in batch:
+                    self._ordinary(request)
         self._advance(END_OF_TIME)
         self._add_up()
 

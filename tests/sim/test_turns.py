@@ -15,6 +15,7 @@ from cachecast_datasets.encode import batch_of
 from cachecast_datasets.hashing import content_hash
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
+from cachecast_datasets.turn_columns import turn_columns
 from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.rules.settings import RuleSettings, with_key
 from cachecast_sim.billing import Billing
@@ -114,7 +115,7 @@ def test_the_columnar_path_has_the_totals_of_the_event_path(
     if fast is None:
         assert keys == "overflow=2"
         return
-    fast.feed([batch])
+    fast.feed([turn_columns(batch)])
     assert slow.world is not None
     assert shown(expected) == shown(fast.totals)
     assert slow.world.estimated_first_tokens == fast.estimated_first_tokens
@@ -145,7 +146,7 @@ def test_most_turns_of_an_ordinary_session_take_the_short_way() -> None:
     requests = built([one] * 10, system=True)
     ordinary = billing("claude-opus-5", "").turns()
     assert ordinary is not None
-    ordinary.feed([batch_of(requests)])
+    ordinary.feed([turn_columns(batch_of(requests))])
 
     # the first is a cold start; every later one is a usual turn, and none has a second reason
     assert {"cold_start", "new_content", "block_rounding"} == set(ordinary.totals.misses)

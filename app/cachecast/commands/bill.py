@@ -9,7 +9,7 @@ import click
 
 from cachecast.bill_table import print_bills
 from cachecast.billing import Bill, RowSink, bills_of, matching_rows
-from cachecast.billing_report import observed_json, row_json, totals_json
+from cachecast.billing_report import bill_json, row_json
 from cachecast.ledger_writer import LedgerSink, write_requests
 from cachecast.output import notes, print_json, print_json_line
 from cachecast.progress import progress
@@ -17,6 +17,7 @@ from cachecast.results import RunWriter
 from cachecast.results.writer import hash_inputs
 from cachecast.scenarios import scenarios_of
 from cachecast_datasets.importing import open_or_import
+from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
 from cachecast_sim.grouping import keys_of
 
@@ -63,7 +64,7 @@ def command(
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())
         trace = open_or_import(list(logs), skip_bad=skip_bad, tmp_dir=tmp, progress=report)
-        _say(trace.warnings)
+        _say(trace)
         sinks: list[RowSink] = []
         run = stack.enter_context(RunWriter(out, force)) if out is not None else None
         ledger = None if run is None else LedgerSink(run)
@@ -89,22 +90,6 @@ def command(
         notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from by_reason"')
 
 
-def bill_json(bill: Bill, by: list[str]) -> dict[str, Any]:
-    """One scenario of the JSON contract."""
-    model = bill.scenario.model
-    return {
-        "name": bill.scenario.name,
-        "model": "log" if model is None else model.model,
-        **totals_json(bill.totals),
-        "observed": observed_json(bill.totals),
-        "by": [
-            {**dict(zip(by, key, strict=True)), **totals_json(group)}
-            for key, group in bill.groups.items()
-        ],
-        "assumptions": bill.assumptions,
-    }
-
-
 def _run_meta(bills: list[Bill], by: list[str], logs: tuple[Path, ...]) -> dict[str, Any]:
     return {
         "command": "bill",
@@ -114,6 +99,9 @@ def _run_meta(bills: list[Bill], by: list[str], logs: tuple[Path, ...]) -> dict[
     }
 
 
-def _say(warnings: list[str]) -> None:
-    for warning in warnings:
-        notes.print(f"note: {warning}")
+def _say(trace: Trace) -> None:
+    """What a person should know of the log before they read its bill."""
+    for warning in trace.warnings:
+        notes.print(f"note: {warning}", markup=False)
+    for skip in trace.imported.skipped if trace.imported is not None else ():
+        notes.print(f"note: skipped {skip.count:,}: {skip.reason} ({skip.example})", markup=False)
