@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from cachecast.output import notes
 
@@ -21,7 +21,8 @@ def progress() -> Iterator[Report]:
         yield lambda what, done, total: None
         return
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
     )  # fmt: skip
     bar = Progress(*columns, console=notes, transient=True)
     task = bar.add_task("", total=None)

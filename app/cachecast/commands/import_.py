@@ -1,19 +1,14 @@
 """`cachecast import`: any log that a reader knows, into one cachecast Parquet."""
 
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from rich.markup import escape
-from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 
 from cachecast.output import notes, print_json, print_table
-from cachecast_datasets.importing import ImportSummary, Progress, import_log
+from cachecast.progress import progress
+from cachecast_datasets.importing import ImportSummary, import_log
 
 EXAMPLE = """
 Example:
@@ -52,7 +47,7 @@ def command(
     cachecast Parquet; gz and zst are read directly. The format is found by content. Several are
     merged.
     """
-    with progress_bar() as progress:
+    with progress() as report:
         summary = import_log(
             sources,
             out,
@@ -61,7 +56,7 @@ def command(
             seed=seed,
             keep_text=keep_text,
             force=force,
-            progress=progress,
+            progress=report,
         )
     for warning in summary.warnings:
         notes.print(f"note: {escape(warning)}")
@@ -111,29 +106,3 @@ def _period(period: tuple[str, str] | tuple[float, float] | None) -> str:
     if isinstance(first, str):
         return f"{first} to {last}"
     return f"{first:,.1f} s to {last:,.1f} s after the log's zero"
-
-
-@contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """A callback that draws a bar on stderr once the work has taken a second."""
-    bar = Bar(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
-        TimeRemainingColumn(), console=notes, transient=True,
-    )  # fmt: skip
-    started = time.monotonic()
-    tasks: dict[str, TaskID] = {}
-
-    def report(what: str, done: int, total: int) -> None:
-        if not sys.stderr.isatty() or time.monotonic() - started < 1:
-            return
-        if not tasks:
-            bar.start()
-        if what not in tasks:
-            tasks[what] = bar.add_task(what)
-        bar.update(tasks[what], completed=done, total=max(total, 1))
-
-    try:
-        yield report
-    finally:
-        if tasks:
-            bar.stop()
