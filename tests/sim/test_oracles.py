@@ -16,28 +16,28 @@ def classes(result: Result) -> tuple[int, ...] | None:
     return usage.cache_read, usage.cache_write_1h, usage.cache_write_5m, usage.fresh
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(sketches(markers=("5m",)))
 def test_anthropic_with_one_lifetime_and_overlapping_requests(lines: list[Line]) -> None:
     found = [classes(result) for result in play("claude-opus-5", *lines)]
     assert found == SlowAnthropic().usages(lines)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(sketches(gaps=(1, 1, 2, 20, 299, 300, 300.000001, 3600, 3600.000001), first_tokens=(0, 1)))
 def test_anthropic_with_both_lifetimes_one_after_the_other(lines: list[Line]) -> None:
     found = [classes(result) for result in play("claude-opus-5", *lines)]
     assert found == SlowAnthropic().usages(lines)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(sketches(markers=("1h",), first_tokens=(0, 1, 20, None)))
 def test_anthropic_with_a_short_look_back(lines: list[Line]) -> None:
     found = [classes(result) for result in play("claude-opus-5,lookback=3", *lines)]
     assert found == SlowAnthropic(lookback=3).usages(lines)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     sketches(markers=("breakpoint",), gaps=(0, 1, 1, 20, 1800, 1800.000001)),
     st.sampled_from([None, None, "explicit"]),
@@ -52,7 +52,7 @@ def test_openai_5_6_in_both_modes(lines: list[Line], mode: str | None) -> None:
 ANSWERS = {None: {}, "A0": {"answer": "A0", "output": 300}, "A1": {"answer": "A1", "output": 80}}
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     sketches(markers=("5m", "breakpoint"), gaps=(5, 60, 300), first_tokens=(0, 1, None)),
     st.lists(st.sampled_from(list(ANSWERS)), min_size=10, max_size=10),

@@ -23,7 +23,7 @@ SCENARIOS = [
     "log",
 ]
 logs = sketches(first_tokens=(*FIRST_TOKENS, None, UNKNOWN))
-few = settings(max_examples=40)  # each one writes and reads a file
+few = settings(max_examples=25)  # each one writes and reads a file
 scenarios = st.sampled_from(SCENARIOS)
 
 
