@@ -258,3 +258,33 @@ def test_an_aborted_request_widens_the_interval_down_to_nothing(bill: Bill, sket
     # the second reads 6,000 and has 300 fresh: 3000 + 1500 millionths, or nothing
     assert found["charge"]["total"] == "0.0455"
     assert found["charge"]["interval"] == {"low": "0.041", "high": "0.0455"}
+
+
+def test_under_log_each_request_falls_under_its_own_model_s_rules(
+    run_cli: RunCli, sketch: Sketch
+) -> None:
+    own = [OPUS, "gpt-6-sol", "gpt-5.4", "deepseek-flash"]
+    prompt = [("system", "S", 6000, "5m"), ("user", "Q", 272)]
+    lines = [line(60 * n, *prompt, model=own[n % 4], session=None) for n in range(8)]
+    _, out, _ = run_cli("bill", sketch(*lines), "--as", "log", "--per-request", "--json")
+    usages = [json.loads(text)["usage"] for text in out.splitlines()]
+    assert [usage["cache_read"] for usage in usages] == [0, 0, 0, 0, 6000, 6272, 6272, 6272]
+    written = [(usage["cache_write_5m"], usage["cache_write_30m"]) for usage in usages[:4]]
+    assert written == [(6000, 0), (0, 6272), (0, 0), (0, 0)]
+
+
+def test_several_logs_are_one_traffic_in_order_of_time(bill: Bill, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    one.write_text(
+        "".join(json.dumps(TWO[0] | {"at": at, "id": f"x{at}"}) + "\n" for at in (0, 200))
+    )
+    two.write_text(json.dumps(TWO[1] | {"at": 400, "id": "y"}) + "\n")
+    found = bill(two, one, "--as", OPUS)  # 0 writes, 200 reads, 400 reads what 200 refreshed
+    assert (found["requests"], found["usage"]["cache_read"]) == (3, 2 * 6000)
+
+
+def test_a_write_price_that_no_source_states_is_no_price(bill: Bill, sketch: Sketch) -> None:
+    # gpt-6.1-terra has no cache-write row for batch
+    found = bill(sketch(line(0, ("user", "Q", 5000))), "--as", "gpt-6.1-terra,tier=batch")
+    assert (found["charge"], found["usage"]["cache_write_30m"]) == (None, 5000)
+    assert any("no price" in sentence for sentence in found["assumptions"])

@@ -6,6 +6,7 @@ from rule_sketches import Line, Result, play
 from sim.sketch_strategies import sketches
 from sim.slow_anthropic import SlowAnthropic
 from sim.slow_deepseek import SlowDeepSeek
+from sim.slow_interval import interval_reads
 from sim.slow_openai import SlowOpenAI
 
 
@@ -61,3 +62,14 @@ def test_deepseek_one_request_after_the_other(lines: list[Line], answers: list[s
     told = [entry | {"took": 2} | ANSWERS[a] for entry, a in zip(lines, answers, strict=False)]
     found = [result.read for result in play("deepseek-flash", *told)]
     assert found == SlowDeepSeek().reads(told)
+
+
+@settings(max_examples=80)
+@given(
+    sketches(markers=("5m",), gaps=(0, 1, 1, 20, 100)),
+    st.sampled_from([("gpt-5.4", 128, 0), ("gpt-5.5", 2048, 0), ("gpt-5.5", 2048, 700)]),
+)
+def test_openai_before_5_6(lines: list[Line], generation: tuple[str, int, int]) -> None:
+    model, step, hidden = generation
+    found = [result.read for result in play(f"{model},hidden={hidden}", *lines)]
+    assert found == interval_reads(lines, step, hidden)
