@@ -249,3 +249,13 @@ def test_a_run_is_kept_and_can_be_asked_in_sql(
     assert len(ask("select * from by_hour")) == 1
     code, out, err = run_cli("bill", sketch(*TWO), "--as", OPUS, "-o", run, "--json")
     assert (code, out, len(err.splitlines())) == (2, "", 1)  # never overwritten silently
+
+
+def test_the_table_names_scenarios_reasons_and_what_is_assumed(
+    run_cli: RunCli, sketch: Sketch
+) -> None:
+    code, out, err = run_cli("bill", sketch(*TWO), "--as", OPUS, "--as", "gpt-6-sol")
+    assert code == 0
+    for words in (OPUS, "gpt-6-sol", "12,500", "cold start", "uncached tail"):
+        assert words in out
+    assert "mark=log" in err
