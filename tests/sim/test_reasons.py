@@ -134,7 +134,7 @@ def test_an_entry_that_is_both_too_old_and_too_far_back_expired() -> None:
         ({"host": "bedrock"}, "host_changed"),
     ],
 )
-@pytest.mark.parametrize("scenario", [OPUS, SOL, "gpt-5.4"])
+@pytest.mark.parametrize("scenario", [OPUS, SOL, "gpt-5.4", FLASH])
 def test_the_same_prefix_in_another_scope(
     scenario: str, other: dict[str, Any], reason: str
 ) -> None:
@@ -162,3 +162,16 @@ def test_block_rounding_of_a_whole_read_is_no_reason() -> None:
 def test_results_come_in_log_order_whatever_the_order_of_first_tokens() -> None:
     lines = [line(n, S5, ttft=30 - 10 * n) for n in range(3)]
     assert [result.request_id for result in play(OPUS, *lines)] == ["1", "2", "3"]
+
+
+def test_a_pending_shorter_entry_is_told_apart_from_an_expired_longer_one() -> None:
+    # had the second already answered, the third would have read S: only Q1 is too old
+    lines = [
+        line(0, S5, end("Q1")),
+        line(301, S5, end("other"), ttft=20),
+        line(310, S5, end("Q1")),
+    ]
+    expected = {"concurrent_with_writer": 6000, "ttl_expired": 200}
+    assert told(last(OPUS, *lines)) == ("concurrent_with_writer", expected)
+    answered = [lines[0], lines[1] | {"ttft": 1}, lines[2]]
+    assert told(last(OPUS, *answered)) == ("ttl_expired", {"ttl_expired": 200})
