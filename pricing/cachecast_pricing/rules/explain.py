@@ -5,7 +5,7 @@ from typing import Any
 
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.divergence import Divergence, diverge
-from cachecast_pricing.rules.memory import Memory, Scope
+from cachecast_pricing.rules.memory import Entry, Memory, Scope
 from cachecast_pricing.rules.prompt import Prompt, active_settings
 from cachecast_pricing.rules.reasons import HARMLESS, NO_EVIDENCE, RANK, Explanation, Segment
 
@@ -125,21 +125,23 @@ def only_new(prompt: Prompt, read: int, limit: int) -> Explanation:
 
 
 def _stored_here(work: Explainer, scope: Scope, look_ups: Sequence[int], now_us: int) -> None:
-    """Item 4: an entry for this very prefix is or was there."""
+    """Item 4: an entry for this very prefix is or was there; each stretch in the list's order."""
     prompt = work.prompt
+    longest: dict[str, tuple[int, Entry]] = {}
     for i in reversed(look_ups):
-        if prompt.tokens[i] <= work.at:
-            return
+        tokens = prompt.tokens[i]
+        if tokens <= work.at:
+            break
         entry = scope.entries.get(prompt.keys[i])
-        if entry is None:
-            continue
-        alive = entry.alive(now_us)
-        reason = "lookback_exceeded" if alive else entry.absence(now_us)
-        found: dict[str, Any] = {"entry_tokens": prompt.tokens[i]}
+        if entry is not None:
+            reason = "lookback_exceeded" if entry.alive(now_us) else entry.absence(now_us)
+            longest.setdefault(reason, (tokens, entry))
+    for reason in sorted(longest, key=RANK.__getitem__):
+        tokens, entry = longest[reason]
+        found: dict[str, Any] = {"entry_tokens": tokens}
         if reason == "ttl_expired":
             found["expired_s_ago"] = (now_us - entry.expiry_us) / 1e6
-        work.cover(prompt.tokens[i], reason, **found)
-        return
+        work.cover(tokens, reason, **found)
 
 
 def _stored_elsewhere(

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from cachecast_datasets.request import ContentBlock
-from cachecast_pricing.rules.prompt import Prompt, system_end
+from cachecast_datasets.request import ContentBlock, Request
+from cachecast_pricing.rules.prompt import Prompt, plain, system_end
 
 ANTHROPIC_MARKERS = ("5m", "1h")
 OPENAI_MARKERS = ("breakpoint", "30m", "12h")
@@ -23,11 +23,46 @@ def holds_marker(block: ContentBlock) -> bool:
 
 
 def anthropic_marks(prompt: Prompt, policy: str, ttl: str | None) -> Marks:
-    """The markers of a request under Anthropic's rules and limits.
+    """The markers of a request under Anthropic's rules and limits, the API's own included.
 
     `policy` is one of the mark policies, `ttl` replaces every marker's own. Sources: Anthropic's
     prompt caching page, 2026-08-22 and newer edition.
     """
+    refused = prewarm_refusal(prompt.request)
+    if refused is not None:
+        return Marks(rejected=refused)
+    marks = _asked_for(prompt, policy, ttl)
+    return _with_server_tools(prompt, marks) if marks.at and prompt.blocks else marks
+
+
+def prewarm_refusal(request: Request) -> str | None:
+    """Why a prewarm (max_tokens 0) is refused; None for every other request."""
+    settings = request.settings
+    if settings.get("prewarm") != "true":
+        return None
+    against = {
+        "stream": settings.get("stream") == "true",
+        "thinking": plain(settings.get("thinking", "disabled")) != "disabled",
+        "output_config.format": "output_config.format" in settings,
+        "tool_choice": plain(settings.get("tool_choice", "auto")) not in ("auto", "none"),
+        "batch": bool(request.is_batch),
+    }
+    found = [name for name, set_so in against.items() if set_so]
+    return f"prewarm together with {', '.join(found)}" if found else None
+
+
+def _with_server_tools(prompt: Prompt, marks: Marks) -> Marks:
+    """With caching on, the API itself marks the last server-tool result for five minutes.
+
+    That marker is not one of the caller's four and may stand before a 1h one.
+    """
+    results = [i for i, b in enumerate(prompt.blocks or ()) if b.kind == "server_tool_result"]
+    if not results or results[-1] in dict(marks.at):
+        return marks
+    return Marks(tuple(sorted([*marks.at, (results[-1], "5m")])))
+
+
+def _asked_for(prompt: Prompt, policy: str, ttl: str | None) -> Marks:
     if policy in ("log", "translate"):
         return _from_log(prompt, policy == "translate", ttl)
     if policy == "none":

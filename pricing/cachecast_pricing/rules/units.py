@@ -54,7 +54,7 @@ class WholePrefixUnits:
             found.append((live_tokens, "block_rounding" if stepped else "unit_incomplete", {}))
         explanation = explain(
             self.memory, scope, prompt, read=read, limit=runs.limit, known=known,
-            look_ups=(), now_us=now_us, found=found,
+            look_ups=range(len(prompt.keys)), now_us=now_us, found=found,
         )  # fmt: skip
         plan = self._plan(request, prompt, runs, scope, (whole, live), now_us, read)
         path = plan.path = Path(tree, tree.insert(runs, shared, node))
