@@ -194,3 +194,25 @@ def test_mooncake_keeps_its_partial_last_block_so_there_is_no_tail(replay: Repla
     rows = replay("claude-opus-5", [row, row | {"timestamp": 60_000}])
     assert reads(rows) == [0, 1100]
     assert rows[1]["misses"] == []
+
+
+def test_a_sub_agent_has_its_own_system_end_in_the_scope_of_its_session(replay: Replay) -> None:
+    # its tools and system are 960 tokens, 15 blocks; the session's are 25
+    agent = {
+        "t": 100, "type": "subagent", "agent_id": "g1", "tool_tokens": 320, "system_tokens": 640,
+        "requests": [
+            call(0, range(500, 600)),
+            call(50, [*range(500, 515), *range(700, 720)]),
+            call(60, HUNDRED),
+        ],
+    }  # fmt: skip
+    log = session(call(0, HUNDRED), agent, call(200, LONGER))
+    rows = replay("claude-opus-5", log)
+    assert [row["request_id"] for row in rows] == [
+        "one/1",
+        "one/2.1",
+        "one/2.2",
+        "one/2.3",
+        "one/3",
+    ]
+    assert reads(rows) == [0, 0, 15 * B, 6400, 6400]
