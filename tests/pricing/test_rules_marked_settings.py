@@ -48,6 +48,7 @@ LEVELS = [
     ("tool_choice", {"type": "any"}, TOOLS + SYSTEM),
     ("tool_choice", "any", TOOLS + SYSTEM),
     ("disable_parallel_tool_use", True, TOOLS + SYSTEM),
+    ("tool_choice.disable_parallel_tool_use", True, TOOLS + SYSTEM),
     ("thinking", {"type": "enabled", "budget_tokens": 4000}, TOOLS + SYSTEM),
     ("output_config.effort", "medium", TOOLS + SYSTEM),
     ("speed", "fast", TOOLS),
@@ -120,3 +121,12 @@ def test_a_system_marker_survives_what_only_the_messages_lose() -> None:
     second = play(OPUS, with_settings(0), with_settings(10, thinking={"type": "adaptive"}))[1]
     assert second.split == (TOOLS + SYSTEM, MESSAGES, 0)
     assert second.reason == "settings_changed"
+
+
+@pytest.mark.parametrize("section", ["system", "tools"])
+def test_a_later_block_never_falls_back_to_an_earlier_level(section: str) -> None:
+    # a system message in mid-conversation, or an added tool, stands behind the messages
+    whole = [("system", "S", SYSTEM, "5m"), ("user", "U", MESSAGES), (section, "late", 100, "5m")]
+    changed = line(10, *whole, settings={"tool_choice": "any"})
+    assert reads(OPUS, line(0, *whole), changed) == [0, SYSTEM]
+    assert reads(OPUS, line(0, *whole), line(10, *whole)) == [0, SYSTEM + MESSAGES + 100]

@@ -147,6 +147,21 @@ def test_explicit_mode_without_a_breakpoint_does_not_even_read() -> None:
     assert (second.split, second.reason) == ((0, 0, 5000), "not_requested")
 
 
+def test_the_mode_may_also_stand_among_the_settings() -> None:
+    (only,) = play(SOL, line(0, D, U, settings={"prompt_cache_options.mode": "explicit"}))
+    assert (only.split, only.reason) == ((0, 0, 5000), "not_requested")
+
+
+@pytest.mark.parametrize(
+    ("at", "keys"),
+    [(43_200, {"settings": {"prompt_cache_options.ttl": "12h"}}), (1800, {})],
+    ids=["12h", "none"],
+)
+def test_the_lifetime_may_stand_among_the_settings(at: float, keys: dict[str, Any]) -> None:
+    lines = [line(0, D, U, **keys), line(at, D, U, **keys), line(2 * at + 1, D, U, **keys)]
+    assert reads("gpt-6.1-terra", *lines) == [0, 5000, 0]
+
+
 def test_a_breakpoint_on_a_tool_definition_is_refused() -> None:
     assert last(SOL, line(0, ("tools", "T", 2000, "breakpoint"), U)).status == "rejected"
 

@@ -29,6 +29,7 @@ CONVERSATIONS: list[list[Step]] = [
     [SYSTEM, says("user", "U0", 100), says("assistant", "A0", 300), says("user", "U1", 1100),
      calls("x"), says("user", "U2", 90), says("assistant", "A1", 80)],
     [SYSTEM, says("user", "U0", 100), calls("x"), calls("y"), says("user", "U1", 1100)],
+    [SYSTEM, says("user", "U0", 100), says("system", "note", 120), says("user", "U1", 1100)],
     [SYSTEM, says("user", "U3", 110), says("assistant", "A0", 300), says("user", "U1", 1100)],
     [DEVELOPER, says("developer", "D2", 200), says("user", "U0", 100), says("assistant", "A0", 300),
      says("user", "U1", 1100), says("user", "U2", 90)],

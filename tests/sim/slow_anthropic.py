@@ -92,13 +92,13 @@ class SlowAnthropic:
 def positions(entry: Line) -> list[Position]:
     """One a content block; a run of tool_use or of tool_result blocks is one."""
     found: list[Position] = []
-    tokens, blocks, before = 0, [], "text"
+    tokens, blocks, before, in_messages = 0, [], "text", False
     choice = entry.get("settings", {}).get("tool_choice", "auto")
     for section, name, size, marker, *options in entry["prompt"]:
         tokens += size
         blocks.append((section, name))
         kind = options[0].get("kind", "text") if options and options[0] else "text"
-        in_messages = section not in ("tools", "system", "developer")
+        in_messages = in_messages or section not in ("tools", "system", "developer")
         key = (entry["account"], entry["model"], *blocks, choice if in_messages else "auto")
         if kind == before and kind in ("tool_use", "tool_result"):
             found.pop()

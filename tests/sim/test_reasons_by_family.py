@@ -103,3 +103,19 @@ def test_minutes_above_fifteen_requests_are_counted_and_named(
     (found,) = json.loads(out)["scenarios"]
     assert found["usage"]["cache_read"] == (requests - 1) * 2816
     assert any("overflow" in text for text in found["assumptions"]) is named
+
+
+@pytest.mark.parametrize(("scenario", "step"), [("gpt-5.5", 2048), (OLD, 128)])
+@pytest.mark.parametrize(
+    ("keys", "at", "reason"),
+    [({"ttft": 50}, 2, "concurrent_with_writer"), ({"ttft": None}, 2, "aborted_writer")],
+)
+def test_a_pending_longer_prompt_explains_exactly_what_it_would_have_given(
+    keys: dict[str, Any], at: float, reason: str, scenario: str, step: int
+) -> None:
+    short: list[Item] = [("user", "a", 5000)]
+    whole: list[Item] = [*short, ("user", "b", 5000)]
+    found = last(scenario, line(0, *short), line(1, *whole, **keys), line(at, *whole))
+    read, possible = 5000 // step * step, 10_000 // step * step
+    assert found.read == read
+    assert told(found) == (reason, {reason: possible - read, "block_rounding": 10_000 - possible})
