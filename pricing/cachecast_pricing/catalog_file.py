@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from cachecast_datasets.errors import BadInput
+from cachecast_pricing.catalog_faults import sentence
 from cachecast_pricing.money import decimal_of, picounits_per_token
 from cachecast_pricing.rates import (
     PRICED,
@@ -117,13 +118,15 @@ class ProviderFile(Strict, frozen=True):
 
 
 def read_provider_file(text: str, place: str) -> ProviderFile:
-    """The parsed file; BadInput names the file and the key that breaks the shape."""
+    """The parsed file; BadInput names the file, the table and field, and what is accepted."""
     try:
-        return msgspec.convert(tomllib.loads(text), ProviderFile)
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{place}: not TOML: {error}") from None
+    try:
+        return msgspec.convert(data, ProviderFile)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{place}: {error}") from None
+        raise BadInput(f"{place}: {sentence(error, data, ProviderFile)}") from None
 
 
 def cards_of(file: ProviderFile, place: str) -> list[RateCard]:
@@ -141,13 +144,14 @@ def cards_of(file: ProviderFile, place: str) -> list[RateCard]:
 
 
 def _card(file: ProviderFile, table: ModelTable, prices: PriceTable, currency: str) -> RateCard:
-    bands = [PriceBand(None, _prices(prices, currency))]
+    named = "prices" if prices is table.prices else "cny"
+    bands = [PriceBand(None, _prices(prices, currency, named))]
     bands += [_band(band, prices, currency) for band in table.long_context]
     tiers = {STANDARD: ServiceTier(Fraction(1))}
     for name, spec in (file.tiers if table.tiers is None else table.tiers).items():
         if name not in SERVICE_TIERS:
             raise BadInput(f"service tier {name!r}, known: {', '.join(SERVICE_TIERS)}")
-        tiers[name] = _tier(spec)
+        tiers[name] = _tier(spec, f"tiers.{name}")
     if table.cny is not None and table.long_context:
         raise BadInput("cny prices beside long_context ones: state both in currencies of their own")
     if table.peak and file.peak is None:
@@ -161,7 +165,7 @@ def _card(file: ProviderFile, table: ModelTable, prices: PriceTable, currency: s
         bands=tuple(bands),
         tiers=tiers,
         peak=_peak(file.peak) if table.peak and file.peak else None,
-        regional_factor=None if table.regional is None else _factor(table.regional),
+        regional_factor=None if table.regional is None else _factor(table.regional, "regional"),
         sources=tuple(_source(file.sources, key) for key in table.source),
         checked=table.checked,
         notes=tuple(DatedNote(n.text, _utc(n.since), _utc(n.until)) for n in table.notes),
@@ -171,43 +175,40 @@ def _card(file: ProviderFile, table: ModelTable, prices: PriceTable, currency: s
     return card
 
 
-def _prices(table: PriceTable, currency: str) -> ClassPrices:
-    """The table in picounits per token."""
-
-    def of(price: str | None) -> int | None:
-        return None if price is None else picounits_per_token(price)
-
-    return ClassPrices(
-        fresh=of(table.input),
-        cache_read=of(table.cache_read),
-        cache_write_5m=of(table.cache_write_5m),
-        cache_write_30m=of(table.cache_write_30m),
-        cache_write_1h=of(table.cache_write_1h),
-        cache_write_12h=of(table.cache_write_12h),
-        output=of(table.output),
-        storage=of(table.storage),
-        currency=currency,
-    )
+def _prices(table: PriceTable, currency: str, named: str) -> ClassPrices:
+    """The table in picounits per token; BadInput names the price that is none."""
+    found: dict[str, int] = {}
+    for name in PriceTable.__struct_fields__:
+        price: str | None = getattr(table, name)
+        if price is not None:
+            try:
+                found["fresh" if name == "input" else name] = picounits_per_token(price)
+            except BadInput as error:
+                raise BadInput(f"{named}.{name}: {error}") from None
+    return ClassPrices(**found, currency=currency)
 
 
 def _band(band: BandTable, base: PriceTable, currency: str) -> PriceBand:
     """A long-context band from its own prices, or from a factor on the base prices."""
     threshold = Threshold(band.threshold, band.operator)
     if band.prices is not None and band.factor is None:
-        return PriceBand(threshold, _prices(band.prices, currency), band.note)
+        return PriceBand(
+            threshold, _prices(band.prices, currency, "long_context.prices"), band.note
+        )
     if band.factor is not None and band.prices is None:
-        prices = _prices(base, currency).scaled(_factor(band.factor), "long context")
+        factor = _factor(band.factor, "long_context.factor")
+        prices = _prices(base, currency, "prices").scaled(factor, "long context")
         return PriceBand(threshold, prices, band.note)
     raise BadInput("a long_context table needs either prices or a factor")
 
 
-def _tier(spec: str | TierTable) -> ServiceTier:
+def _tier(spec: str | TierTable, named: str) -> ServiceTier:
     if isinstance(spec, str):
-        return ServiceTier(_factor(spec))
+        return ServiceTier(_factor(spec, named))
     unknown = set(spec.without) - set(PRICED)
     if unknown:
-        raise BadInput(f"classes {sorted(unknown)}, known: {', '.join(PRICED)}")
-    return ServiceTier(_factor(spec.factor), frozenset(spec.without), spec.note)
+        raise BadInput(f"{named}.without: {sorted(unknown)}, known: {', '.join(PRICED)}")
+    return ServiceTier(_factor(spec.factor, named), frozenset(spec.without), spec.note)
 
 
 def _peak(table: PeakTable) -> PeakHours:
@@ -216,7 +217,7 @@ def _peak(table: PeakTable) -> PeakHours:
         windows = tuple((_minute(start), _minute(end)) for start, end in table.hours)
     except ValueError as error:
         raise BadInput(f"peak hours: {error}") from None
-    return PeakHours(_factor(table.factor), days, windows, frozenset(table.holidays))
+    return PeakHours(_factor(table.factor, "peak.factor"), days, windows, frozenset(table.holidays))
 
 
 def _minute(clock: str) -> int:
@@ -225,16 +226,16 @@ def _minute(clock: str) -> int:
     return moment.hour * 60 + moment.minute
 
 
-def _factor(text: str) -> Fraction:
-    value = Fraction(decimal_of(text, "factor"))
+def _factor(text: str, named: str) -> Fraction:
+    value = Fraction(decimal_of(text, named))
     if value <= 0:
-        raise BadInput(f"factor is {text}, expected > 0")
+        raise BadInput(f"{named} is {text}, expected > 0")
     return value
 
 
 def _utc(moment: datetime | None) -> datetime | None:
     if moment is not None and moment.tzinfo is None:
-        raise BadInput(f"{moment} has no time zone, write {moment.isoformat()}Z")
+        raise BadInput(f"the time {moment} has no time zone, write {moment.isoformat()}Z")
     return None if moment is None else moment.astimezone(UTC)
 
 

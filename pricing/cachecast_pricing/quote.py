@@ -9,8 +9,12 @@ from cachecast_pricing.charge import Charge, NoPrice, charge, without_cache
 from cachecast_pricing.model_ids import ModelRef, is_regional
 from cachecast_pricing.moments import When, parse_when
 from cachecast_pricing.money import decimal_string, factor_string
+from cachecast_pricing.quote_lines import Line, lines_of, together
+from cachecast_pricing.quote_notes import closing_notes, other_hosts, price_notes, response_notes
 from cachecast_pricing.rates import STANDARD, ClassPrices, RateCard
 from cachecast_pricing.reading import UsageReading, detect_api, read_usage
+from cachecast_pricing.responses import usage_of
+from cachecast_pricing.unpriced import unpriced_note
 from cachecast_pricing.usage import Usage
 
 
@@ -24,6 +28,8 @@ class Quote:
     low: int
     high: int | None
     without_cache: int
+    without_cache_high: int  # above `without_cache` where the hour decides the price
+    lines: tuple[Line, ...]
     notes: tuple[str, ...]
 
     @property
@@ -54,6 +60,7 @@ class Quote:
                 "low": decimal_string(self.low),
                 "high": None if self.high is None else decimal_string(self.high),
             },
+            "lines": [line.as_json() for line in self.lines],
             "without_cache": decimal_string(self.without_cache),
             "net_saving": decimal_string(self.net_saving),
             "reported_cost": None if self.reading.reported_cost is None
@@ -67,26 +74,30 @@ def quote(
     api: str | None = None, on: str | None = None, tier: str | None = None,
     currency: str | None = None,
 ) -> Quote:  # fmt: skip
-    """What `raw` (a provider's usage object) costs under the prices of `model`.
+    """What `raw` costs under the prices of `model`: a usage object, or a response that holds one.
 
     Raises BadInput (UnknownModel, NoPrice, UsageError) where the catalogue or the object says no.
     """
     ref = catalog.resolve(model, provider)
     when = parse_when(on, catalog.newest)
-    reading = read_usage(api or detect_api(raw, ref.provider), raw)
-    notes = [*when.notes, *reading.notes]
+    usage_object, how, named = usage_of(raw)
+    reading = read_usage(api or detect_api(usage_object, ref.provider), usage_object)
+    notes = [*when.notes, *response_notes(catalog, how, named, ref), *reading.notes]
     parts = [
         _part(catalog, _model_of(catalog, part, ref), part, model, when, tier, currency)
         for part in reading.iterations or (reading,)
     ]
     for part in parts:
         notes += part.notes
-    notes += _closing_notes(reading)
-    if provider is None:
-        notes += _other_hosts(catalog, ref)
     total = parts[0].charge
     for part in parts[1:]:
         total += part.charge
+    plain = sum(part.without_cache for part in parts)
+    dearest_plain = sum(part.without_cache_high for part in parts)
+    notes += closing_notes(reading, total, (plain, dearest_plain))
+    notes += unpriced_note(usage_object)
+    if provider is None:
+        notes += other_hosts(catalog, ref)
     highs = [part.high for part in parts]
     usage = reading.usage if reading.iterations else parts[0].reading.usage
     return Quote(
@@ -95,7 +106,9 @@ def quote(
         charge=total,
         low=sum(part.low for part in parts),
         high=None if None in highs else sum(high for high in highs if high is not None),
-        without_cache=sum(part.without_cache for part in parts),
+        without_cache=plain,
+        without_cache_high=dearest_plain,
+        lines=together(part.lines for part in parts),
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -128,7 +141,7 @@ def _part(
         size = f"{usage.prompt_tokens} prompt tokens"
         raise NoPrice(f"{ref.provider}/{ref.model} ({chosen}, {size}): {problem}") from None
     bounds = [_bounds(reading, c, prices) for c, prices in zip(charges, possible, strict=True)]
-    notes += _price_notes(dated.card, charges[0], usage, chosen, when)
+    notes += price_notes(dated.card, charges[0], usage, chosen, when)
     highs = [high for _, high in bounds]
     return Quote(
         ref=ref,
@@ -137,6 +150,8 @@ def _part(
         low=min(low for low, _ in bounds),
         high=None if None in highs else max(high for high in highs if high is not None),
         without_cache=without_cache(usage, possible[0]),
+        without_cache_high=max(without_cache(usage, prices) for prices in possible),
+        lines=tuple(lines_of(usage, possible[0])),
         notes=tuple(notes),
     )
 
@@ -223,53 +238,3 @@ def _settled(card: RateCard, reading: UsageReading, notes: list[str]) -> UsageRe
             "is assumed; this model also sells 12 hours at twice that price"
         )
     return replace(reading, usage=usage)
-
-
-def _price_notes(card: RateCard, charged: Charge, usage: Usage, tier: str, when: When) -> list[str]:
-    """What has to be said about the prices that were used."""
-    notes = []
-    band = card.band_of(usage.prompt_tokens)
-    if band.threshold is not None:
-        notes.append(
-            f"the prompt of {usage.prompt_tokens} tokens is {band.threshold.operator} "
-            f"{band.threshold.tokens}: the whole request is at the long-context price"
-        )
-    if band.note:
-        notes.append(band.note)
-    tier_note = card.tiers[tier].note
-    if tier_note and usage.cache_read:
-        notes.append(tier_note)
-    if when.bare and card.has_peak:
-        notes.append("only the day is known: off-peak price, the interval reaches to the peak one")
-    elif card.peak and card.is_peak(when.start) and not card.peak.holidays:
-        notes.append("peak hours; public holidays have none, but no holiday is listed")
-    if when.bare and card.valid_to is not None and card.valid_to < when.end:
-        notes.append(f"the price changes at {card.valid_to.isoformat()}: the earlier one is used")
-    if charged.low != charged.high:
-        notes.append(
-            f"the lifetime of {usage.cache_write_unknown} written tokens is not known: the "
-            "cheapest write price is used, the interval reaches to the dearest"
-        )
-    return notes
-
-
-def _other_hosts(catalog: Catalog, ref: ModelRef) -> list[str]:
-    """The other price lists that a host's model could have meant."""
-    others = [f"{other.provider} ({other.model})" for other in catalog.also_listed(ref)]
-    if not others or not catalog.is_host(ref.provider):
-        return []
-    return [f"priced at {ref.provider}; also listed by {', '.join(others)}: --provider chooses"]
-
-
-def _closing_notes(reading: UsageReading) -> list[str]:
-    """What has to be said about the usage object itself."""
-    notes = []
-    if reading.unknown:
-        names = ", ".join(sorted(reading.unknown))
-        bounded = reading.semantics == "inclusive" and not reading.unknown & {"fresh", "output"}
-        how = "counted as fresh, the interval says what it can be" if bounded else "a lower bound"
-        notes.append(f"{names} is null in the usage, that is unknown: {how}")
-    if reading.reported_cost is not None:
-        cost = decimal_string(reading.reported_cost)
-        notes.append(f"the provider's own cost is {cost} {reading.reported_currency}")
-    return notes

@@ -1,12 +1,16 @@
 """`cachecast models`: every price with its validity, source and reading date."""
 
+import io
 import json
 import sys
 from typing import Any
 
 import pytest
+from rich.console import Console
+from rich.table import Table
 
 from cachecast.cli import main
+from cachecast.model_table import model_table
 
 
 @pytest.fixture
@@ -65,11 +69,12 @@ def test_only_the_provider_that_was_asked_for_is_listed(run: Any) -> None:
 
 def test_the_example_in_the_help_text_works(run: Any) -> None:
     _, shown, _ = run("models", "--help")
-    assert "cachecast models --provider anthropic" in shown
-    code, out, _ = run("models", "--provider", "anthropic")
+    assert "cachecast models opus --provider anthropic" in shown
+    code, out, _ = run("models", "opus", "--provider", "anthropic")
 
     assert code == 0
-    assert "openai" not in out
+    assert "claude-opus-5" in out
+    assert "sonnet" not in out
 
 
 def test_the_table_names_models_prices_and_reading_dates(run: Any) -> None:
@@ -77,8 +82,74 @@ def test_the_table_names_models_prices_and_reading_dates(run: Any) -> None:
 
     assert (code, err) == (0, "")
     assert "anthropic/claude-opus-5.5" in out
-    assert "5 (5m), 8 (1h)" in out
+    assert "5 5m, 8 1h" in out
     assert "2026-10-08" in out
+    assert "standard prices in USD per million tokens" in out
+
+
+def test_a_name_keeps_the_models_whose_id_contains_it_with_dots_or_dashes(run: Any) -> None:
+    assert {row["model"] for row in rows(run, "opus-4-8")} == {"claude-opus-4.8"}
+    assert {row["model"] for row in rows(run, "GPT-6-")} >= {"gpt-6-sol", "gpt-6-luna"}
+    # no id contains this one, but it is a spelling of one
+    assert {row["model"] for row in rows(run, "claude-opus-4-5-20251101")} == {"claude-opus-4.5"}
+    assert {row["provider"] for row in rows(run, "flash", "--provider", "google")} == {"google"}
+
+
+def test_a_name_that_fits_no_model_is_one_sentence_with_close_names(run: Any) -> None:
+    code, out, err = run("models", "claude-opos-5")
+
+    assert (code, out) == (2, "")
+    assert err.startswith("cachecast: unknown model 'claude-opos-5'; close names: claude-opus-5")
+    assert err.count("\n") == 1
+
+
+def test_a_row_says_whether_bill_can_simulate_its_cache(run: Any) -> None:
+    simulated = {row["provider"]: row["cache_rules"] for row in rows(run)}
+
+    assert [simulated[name] for name in ("anthropic", "openai", "deepseek")] == [True] * 3
+    assert not simulated["moonshot"]
+
+
+def test_long_context_and_peak_prices_are_marked_in_the_table(run: Any) -> None:
+    _, out, _ = run("models")
+    marks = {line.split("│")[1].strip(): line.split("│")[9].strip()
+             for line in out.splitlines() if line.startswith("│")}  # fmt: skip
+
+    assert marks["openai/gpt-6-sol"].split()[0] == "L"
+    assert "P" in marks["deepseek/deepseek-flash"]
+    assert "L" not in marks["anthropic/claude-opus-5"]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, None])
+def test_no_price_and_no_date_is_cut_at_any_width(run: Any, width: int | None) -> None:
+    listed = rows(run)
+    table = model_table(listed, width)
+    text = printed(table, width or 10_000)
+
+    assert "…" not in text
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= (width or 10_000)
+    whole = text.split()
+    for row in listed:
+        shown = {n: p for n, p in row["prices"]["standard"].items() if n != "storage"}
+        assert {price for price in shown.values() if price is not None} <= set(whole)
+        for moment in (row["valid_from"], row["valid_to"]):
+            assert moment is None or moment in whole
+        if row["currency"] == "CNY":
+            assert "CNY" in whole
+
+
+def test_a_narrow_terminal_has_fewer_columns_and_keeps_prices_and_bill(run: Any) -> None:
+    titles = [column.header for column in model_table(rows(run), 80).columns]
+
+    assert titles == ["model", "input", "read", "write", "output", "bill"]
+
+
+def printed(table: Table, width: int) -> str:
+    """The table as a terminal of this width shows it."""
+    console = Console(width=width, file=io.StringIO(), highlight=False)
+    console.print(table)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
 
 
 def test_an_unknown_provider_is_one_sentence_and_exit_code_2(run: Any) -> None:

@@ -138,9 +138,37 @@ def test_without_json_a_table_goes_to_stdout_and_notes_go_to_stderr(run: Any) ->
 
     assert result.code == 0
     assert "claude-opus-5 (anthropic)" in result.out
-    assert "$0.0256" in result.out
+    assert "$0.02564 " in result.out  # every digit
     assert "net saving" in result.out
     assert "note: no date given" in result.err
+
+
+def test_the_table_has_a_price_for_each_class_and_the_writes_by_lifetime(run: Any) -> None:
+    out = run("price", "--model", "claude-opus-5", "--usage", json.dumps(USAGE)).out
+
+    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines()]
+    assert ["cache write 5m", "148", "6.25", "$0.000925"] in cells
+    assert ["cache write 1h", "100", "10", "$0.001"] in cells
+    assert ["output", "503", "25", "$0.012575"] in cells
+    assert max(len(line.rstrip()) for line in out.splitlines()) <= 80
+    assert "…" not in out
+
+
+def test_a_whole_response_is_priced_by_its_usage(run: Any) -> None:
+    response = json.dumps({"id": "msg_1", "model": "claude-opus-5", "usage": USAGE})
+    result = run("price", "--model", "claude-opus-5", "--usage", response, "--json")
+
+    assert result.json["charge"]["total"] == "0.02564"
+    assert "a whole response: its 'usage' is what was read" in result.json["notes"]
+
+
+def test_a_web_search_is_a_note_on_stderr_and_in_the_json(run: Any) -> None:
+    usage = json.dumps({**USAGE, "server_tool_use": {"web_search_requests": 2}})
+    shown = run("price", "--model", "claude-opus-5", "--usage", usage)
+    document = run("price", "--model", "claude-opus-5", "--usage", usage, "--json").json
+
+    assert "note: 2 web search requests not priced" in shown.err
+    assert any(note.startswith("2 web search requests not priced") for note in document["notes"])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from priced import price, total
+from priced import anthropic, price, total
 
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.charge import NoPrice
@@ -185,3 +185,59 @@ def test_googles_batch_discount_on_cached_tokens_is_said_to_be_unconfirmed() -> 
     raw = {"promptTokenCount": 10, "cachedContentTokenCount": 5, "candidatesTokenCount": 1}
 
     assert said(price("gemini-2.5-flash", raw, tier="batch"), "not confirmed")
+
+
+def test_every_class_has_a_line_with_its_price_and_the_lines_add_up_to_the_charge() -> None:
+    result = price("claude-opus-5", anthropic(fresh=400, read=8_000, m5=100, h1=20, out=50))
+
+    lines = {line["class"]: line for line in result.as_json()["lines"]}
+    assert {name: line["per_mtok"] for name, line in lines.items()} == {
+        "fresh": "5", "cache_read": "0.5", "cache_write_5m": "6.25", "cache_write_1h": "10",
+        "output": "25",
+    }  # fmt: skip
+    assert lines["cache_write_1h"]["charge"] == "0.0002"
+    assert sum(line.amount for line in result.lines) == result.charge.total
+
+
+def test_writes_of_unknown_lifetime_have_a_line_with_both_ends_of_their_price() -> None:
+    raw = {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 1_000}
+    (line,) = [x for x in price("claude-opus-5", raw).lines if x.name == "cache_write_unknown"]
+
+    assert (line.as_json()["per_mtok"], line.as_json()["per_mtok_high"]) == ("6.25", "10")
+
+
+def test_iterations_under_two_models_have_a_line_for_each_price() -> None:
+    raw = {
+        "input_tokens": 1, "output_tokens": 0,
+        "iterations": [
+            {"type": "message", "input_tokens": 100, "output_tokens": 0},
+            {"type": "message", "input_tokens": 50, "output_tokens": 0},
+            {"type": "a", "model": "claude-haiku-4-5", "input_tokens": 10, "output_tokens": 0},
+        ],
+    }  # fmt: skip
+    fresh = [x for x in price("claude-opus-5", raw).lines if x.name == "fresh"]
+
+    assert [(x.tokens, x.as_json()["per_mtok"]) for x in fresh] == [(150, "5"), (10, "1")]
+
+
+def test_where_only_the_day_is_known_the_cost_without_a_cache_is_a_range_too() -> None:
+    assert said(
+        price("deepseek-flash", MILLION, on="2026-11-16"),
+        "without a cache between 0.15 and 0.3 USD",
+    )
+    assert not said(price("deepseek-flash", MILLION, on="2026-11-16T02:00:00Z"), "between")
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [
+        (0.0026, "the provider's own cost is 0.0026 USD, 0.0001 more than ours"),
+        (0.0024, "the provider's own cost is 0.0024 USD, 0.0001 less than ours"),
+        (0.0025, "the provider's own cost is 0.0025 USD, the same as ours"),
+    ],
+)
+def test_a_cost_that_the_provider_states_stands_beside_ours(cost: float, words: str) -> None:
+    raw = {"prompt_tokens": 500, "completion_tokens": 0, "cost": cost, "is_byok": False}
+
+    assert to_decimal(price("claude-opus-5", raw).charge.total) == Decimal("0.0025")
+    assert said(price("claude-opus-5", raw), words)

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from rich.table import Table
 
 from cachecast import output
+from cachecast.price_table import price_table
+from cachecast.whole_table import print_whole
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.catalog import load_catalog
-from cachecast_pricing.quote import Quote, quote
+from cachecast_pricing.quote import quote
 from cachecast_pricing.rates import SERVICE_TIERS
 from cachecast_pricing.reading import APIS
 
@@ -29,7 +30,7 @@ from cachecast_pricing.reading import APIS
 )
 @click.option(
     "--usage", "source", required=True, metavar="JSON|@FILE|-",
-    help="The provider's raw usage object, a file with it, or - for stdin.",
+    help="The provider's raw usage object or whole response, a file with it, or - for stdin.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
@@ -37,6 +38,9 @@ def command(
     currency: str | None, rates: Path | None, source: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Price one usage object, class by class, beside what it would cost without a cache.
+
+    Every amount is exact. What the object bills beside text tokens (audio, images, web searches)
+    is not priced, and a note on stderr says so.
 
     \b
     cachecast price --model claude-opus-5 --usage '{"input_tokens": 50,
@@ -49,37 +53,9 @@ def command(
     if as_json:
         output.print_json(priced.as_json())
         return
-    output.print_table(_table(priced))
+    print_whole(price_table(priced))
     for note in priced.notes:
-        output.notes.print(f"note: {note}", markup=False)
-
-
-def _table(priced: Quote) -> Table:
-    """One line for each class with its tokens and its share of the charge."""
-    result = priced.as_json()
-    usage, charge = result["usage"], result["charge"]
-    currency = charge["currency"]
-    table = Table(title=f"{priced.ref.model} ({priced.ref.provider})", title_justify="left")
-    table.add_column("class")
-    table.add_column("tokens", justify="right")
-    table.add_column("charge", justify="right")
-    rows = (
-        ("fresh", usage["fresh"], charge["fresh"]),
-        ("cache read", usage["cache_read"], charge["cache_read"]),
-        ("cache write", priced.reading.usage.cache_write, charge["cache_write"]),
-        ("output", usage["output"], charge["output"]),
-    )
-    for name, tokens, amount in rows:
-        table.add_row(name, output.tokens(tokens), output.money(amount, currency))
-    table.add_section()
-    table.add_row("total", "", output.money(charge["total"], currency), style="bold")
-    if result["interval"]:
-        low, high = result["interval"]["low"], result["interval"]["high"]
-        upper = "open" if high is None else output.money(high, currency)
-        table.add_row("between", "", f"{output.money(low, currency)} and {upper}")
-    table.add_row("without a cache", "", output.money(result["without_cache"], currency))
-    table.add_row("net saving", "", output.money(result["net_saving"], currency))
-    return table
+        output.notes.print(f"note: {note}", markup=False, soft_wrap=True)
 
 
 def _read(source: str) -> dict[str, Any]:
