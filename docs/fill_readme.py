@@ -1,21 +1,45 @@
-"""Puts the real output of `cachecast demo` between its marks in README.md (`make docs`)."""
+"""Puts real output between its marks in README.md and docs/rates.md (`make docs`)."""
 
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-readme = Path(__file__).resolve().parent.parent / "README.md"
-demo = [sys.executable, "-m", "cachecast", "demo"]
-output = subprocess.run(demo, capture_output=True, text=True, check=True).stdout
-lines = "\n".join(line.rstrip() for line in output.splitlines())
-block = f"<!-- demo output -->\n```text\n{lines}\n```\n<!-- end of demo output -->"
-text, found = re.subn(
-    r"<!-- demo output -->.*?<!-- end of demo output -->",
-    lambda _: block,
-    readme.read_text(encoding="utf-8"),
-    flags=re.DOTALL,
-)
-if found != 1:
-    sys.exit("README.md: the marks around the output of `cachecast demo` were not found once")
-readme.write_text(text, encoding="utf-8")
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def fill(page: Path, start: str, end: str, output: str) -> None:
+    """Replace the block between two marks, which must stand there exactly once."""
+    lines = "\n".join(line.rstrip() for line in output.splitlines())
+    block = f"<!-- {start} -->\n```text\n{lines}\n```\n<!-- {end} -->"
+    pattern = f"<!-- {re.escape(start)} -->.*?<!-- {re.escape(end)} -->"
+    text, found = re.subn(pattern, lambda _: block, page.read_text("utf-8"), flags=re.DOTALL)
+    if found != 1:
+        sys.exit(f"{page.name}: the marks {start!r} and {end!r} were not found once")
+    page.write_text(text, encoding="utf-8")
+
+
+def examples(page: Path) -> str:
+    """What the shell blocks of a page print, in an empty folder."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory() as folder:
+        ran = subprocess.run(
+            ["bash", "-euc", "\n".join(blocks)],
+            cwd=folder,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    return ran.stdout
+
+
+if __name__ == "__main__":
+    demo = [sys.executable, "-m", "cachecast", "demo"]
+    shown = subprocess.run(demo, capture_output=True, text=True, check=True).stdout
+    fill(ROOT / "README.md", "demo output", "end of demo output", shown)
+    rates = ROOT / "docs" / "rates.md"
+    fill(rates, "output of rates.md", "end of output", examples(rates))

@@ -1,0 +1,173 @@
+"""The pages in docs/ are complete, and what they show is what happens."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cachecast.scenarios import SCENARIO_KEYS
+from cachecast_datasets.readers import sketch
+from cachecast_datasets.request import KINDS, MARKERS, SECTIONS, STATUSES
+from cachecast_pricing.catalog_file import (
+    BandTable,
+    ModelTable,
+    PeakTable,
+    PriceTable,
+    ProviderFile,
+)
+from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
+from cachecast_pricing.rules.settings import MARK_POLICIES, RULE_KEYS
+
+RunCli = Callable[..., tuple[int, str, str]]
+PAGES = ("reasons", "scenarios", "sketch", "rates")
+
+
+def page(root: Path, name: str) -> str:
+    return (root / "docs" / f"{name}.md").read_text("utf-8")
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """First cell, without its marks -> the other cells, of every table row."""
+    found = {}
+    for line in text.splitlines():
+        if line.startswith("| ") and not line.startswith("|--"):
+            first, *rest = (cell.strip() for cell in line.strip("|").split("|"))
+            for name in first.replace("`", "").split(", "):
+                found[name] = rest
+    return found
+
+
+def run_examples(text: str, folder: Path) -> str:
+    """What the shell blocks of a page print, one after the other in an empty folder."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert blocks
+    ran = subprocess.run(
+        ["bash", "-euc", "\n".join(blocks)],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def test_every_reason_is_explained_with_whether_it_is_avoidable(root: Path) -> None:
+    explained = rows(page(root, "reasons"))
+
+    for reason in REASONS:
+        avoidable, what_happened, what_to_do = explained[reason]
+        assert avoidable == ("no" if reason in UNAVOIDABLE else "yes"), reason
+        assert what_happened.endswith(".")
+        assert what_to_do.endswith(".")
+
+
+def test_the_reasons_stand_in_the_order_of_judgement(root: Path) -> None:
+    assert tuple(name for name in rows(page(root, "reasons")) if name in REASONS) == REASONS
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["read", "written", "fresh", "charge", "no cache", "saved", "uncached tail", "block rounding"],
+)
+def test_every_word_of_the_bill_is_explained(root: Path, word: str) -> None:
+    assert rows(page(root, "reasons"))[word][0]
+
+
+def test_every_key_of_as_is_documented_with_default_and_status(root: Path) -> None:
+    documented = rows(page(root, "scenarios"))
+
+    for key in (*RULE_KEYS, *SCENARIO_KEYS):
+        assert len(documented[key]) >= 4, key
+        assert all(documented[key]), key
+
+
+def test_every_mark_policy_is_documented_for_every_family(root: Path) -> None:
+    documented = rows(page(root, "scenarios"))
+
+    for policy in MARK_POLICIES:
+        assert len(documented[policy]) == 4, policy
+        assert all(documented[policy])
+
+
+def test_the_example_of_the_scenarios_runs_on_the_readmes_log(root: Path, tmp_path: Path) -> None:
+    readme = (root / "README.md").read_text("utf-8")
+    (log,) = re.findall(r"^```sh\n(cat > log\.jsonl.*?)^```", readme, re.MULTILINE | re.DOTALL)
+
+    out = run_examples(f"```sh\n{log}```\n{page(root, 'scenarios')}", tmp_path)
+    assert "hour" in out
+
+
+def test_every_key_of_a_sketch_is_documented(root: Path) -> None:
+    documented = rows(page(root, "sketch"))
+
+    for struct in (sketch._Line, sketch._Options):
+        for field in msgspec.structs.fields(struct):
+            assert field.encode_name in documented, field.encode_name
+
+
+def test_every_value_that_a_sketch_accepts_is_documented(root: Path) -> None:
+    text = page(root, "sketch")
+
+    for value in (*SECTIONS, *MARKERS, *KINDS, *STATUSES, *sketch.CACHE_MODES):
+        assert f"`{value}`" in text, value
+
+
+def test_the_sketch_of_the_page_shows_a_hit_and_a_volatile_value(
+    root: Path, tmp_path: Path
+) -> None:
+    out = run_examples(page(root, "sketch"), tmp_path)
+
+    assert '"cache_read":8200' in out
+    assert '"reason":"volatile_value"' in out
+
+
+def test_a_null_ttft_and_an_absent_output_do_what_the_page_says(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    line = '{"at": %d, "model": "claude-opus-5", %s"prompt": [["user", "Q", 1000, "5m"]]}\n'
+    log.write_text(line % (0, '"ttft": null, "output": 10, ') + line % (60, ""), "utf-8")
+
+    code, out, _ = run_cli("bill", log, "--as", "log", "--per-request", "--json")
+    first, second = (msgspec.json.decode(row) for row in out.splitlines())
+    assert code == 0
+    # the first never started and wrote nothing; the second's unknown output is not charged
+    assert (second["reason"], second["usage"]["cache_read"]) == ("aborted_writer", 0)
+    assert (first["status"], second["usage"]["output"]) == ("aborted", 0)
+    assert second["charge"]["total"] == "0.00625"
+
+
+def test_every_field_of_a_rates_file_is_documented(root: Path) -> None:
+    text = page(root, "rates")
+
+    for struct in (ProviderFile, ModelTable, PriceTable, BandTable, PeakTable):
+        for field in msgspec.structs.fields(struct):
+            assert re.search(rf"\b{field.encode_name}\b", text), field.encode_name
+
+
+def test_the_example_of_the_rates_prints_what_the_page_says(root: Path, tmp_path: Path) -> None:
+    """`make docs` writes it anew."""
+    text = page(root, "rates")
+    shown = re.search(r"<!-- output of rates\.md -->\n```text\n(.*?)```\n", text, re.DOTALL)
+    assert shown
+
+    out = run_examples(text, tmp_path)
+    assert shown[1].splitlines() == [line.rstrip() for line in out.splitlines()]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_readme_links_to_each_page(root: Path, name: str) -> None:
+    assert f"](docs/{name}.md)" in (root / "README.md").read_text("utf-8")
+
+
+def test_the_links_between_our_pages_lead_somewhere(root: Path) -> None:
+    for path in (root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").glob("*.md")):
+        for target in re.findall(r"\]\(([^)#]+)", path.read_text("utf-8")):
+            assert "://" in target or (path.parent / target).exists(), f"{path.name}: {target}"
