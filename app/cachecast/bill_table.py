@@ -1,179 +1,162 @@
 """Bills as tables a person reads at a glance."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
+from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from cachecast.billing import Bill
-from cachecast.output import money, notes, print_table, share, tokens
-from cachecast_pricing.money import decimal_string
-from cachecast_sim.totals import ReasonTotal, Totals
+from cachecast.miss_table import misses_compared, misses_of_one
+from cachecast.output import money_column, notes, print_table, share, tokens
+from cachecast_pricing.money import to_decimal
+from cachecast_sim.totals import Totals
 
 _MOST_GROUPS = 40
-_MOST_ASSUMPTIONS = 12
+_TIMES = ("day", "hour")
+
+# columns of the comparison, by how wide the terminal is
+_WIDE = ("read", "written", "fresh", "charge", "no cache", "saved", "")
+_NARROW = ("read", "charge", "saved", "")
 
 
 def print_bills(bills: Sequence[Bill], by: Sequence[str]) -> None:
-    """The comparison, then per scenario why tokens were not read; what is assumed on stderr."""
-    print_table(_comparison(bills))
-    print_table(_misses(bills))
+    """The comparison, then why tokens were not read; what is assumed on stderr."""
+    rows = [(escape(bill.scenario.name),) for bill in bills]
+    print_table(*(_comparison(bills, rows, names) for names in (_WIDE, _NARROW)))
+    print_table(*(misses_of_one(bills[0]) if len(bills) == 1 else misses_compared(bills)))
     for bill in bills:
         if bill.totals.observed is not None:
             print_table(_observed(bill))
         if by:
-            print_table(_groups(bill, by))
+            print_table(*(_groups(bill, by, names) for names in (_WIDE, _NARROW)))
     _assumptions(bills)
 
 
-def _amount(totals: Totals, picounits: int) -> str:
-    if not totals.priced:
-        return "no price"
-    return money(decimal_string(picounits), totals.money.currency or "")
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD)
 
 
-def _charge(totals: Totals) -> str:
-    text = _amount(totals, totals.money.total)
-    low, high = totals.money.low, totals.money.high
-    if totals.priced and not low == totals.money.total == high:
-        text += f"\n[dim]{_amount(totals, low)} to {_amount(totals, high)}[/]"
-    return text + (" *" if totals.unpriced_requests and totals.priced else "")
+def _cells(found: Sequence[Totals]) -> dict[str, list[str]]:
+    """Each column's cells, one for each of `found`."""
+    usages = [totals.usage for totals in found]
+    prompts = [totals.prompt_tokens for totals in found]
+    plain = [totals.money.without_cache if totals.priced else None for totals in found]
+    saved = [totals.net_saving if totals.priced else None for totals in found]
+    return {
+        "requests": [tokens(totals.requests) for totals in found],
+        "prompt tokens": [tokens(prompt) for prompt in prompts],
+        "read": [share(totals.token_hit_ratio) for totals in found],
+        "written": [_part(u.cache_write, p) for u, p in zip(usages, prompts, strict=True)],
+        "fresh": [_part(u.fresh, p) for u, p in zip(usages, prompts, strict=True)],
+        "charge": _charges(found),
+        "no cache": _amounts(found, plain),
+        "saved": _amounts(found, saved),
+        "": [_part(s or 0, p or 0) for s, p in zip(saved, plain, strict=True)],
+    }
 
 
-def _saving(totals: Totals) -> str:
-    plain = totals.money.without_cache
-    text = _amount(totals, totals.net_saving)
-    return f"{text} ({share(totals.net_saving / plain)})" if totals.priced and plain else text
+def _part(part: int, whole: int) -> str:
+    return share(part / whole if whole else None)
 
 
-def _money_columns(table: Table) -> None:
-    for title in ("prompt tokens", "read", "written", "fresh", "charge", "no cache", "saved"):
-        table.add_column(title, justify="right", no_wrap=title != "saved")
+def _amounts(found: Sequence[Totals], picounits: Sequence[int | None]) -> list[str]:
+    currencies = {totals.money.currency for totals in found if totals.priced}
+    values: list[Decimal | None] = [None if p is None else to_decimal(p) for p in picounits]
+    if len(currencies) <= 1:
+        return money_column(values, next(iter(currencies), None) or "")
+    own = [totals.money.currency or "" for totals in found]
+    return [money_column([v], c)[0] for v, c in zip(values, own, strict=True)]
 
 
-def _money_cells(totals: Totals) -> list[str]:
-    usage = totals.usage
-    prompt = totals.prompt_tokens
-    written = usage.cache_write / prompt if prompt else None
-    fresh = usage.fresh / prompt if prompt else None
-    return [
-        tokens(prompt), share(totals.token_hit_ratio), share(written), share(fresh),
-        _charge(totals), _amount(totals, totals.money.without_cache), _saving(totals),
-    ]  # fmt: skip
+def _charges(found: Sequence[Totals]) -> list[str]:
+    """Charges, with the interval below where there is one, and a star where some have no price."""
+    moneys = [totals.money for totals in found]
+    priced = [totals.priced for totals in found]
+    total = [m.total if p else None for m, p in zip(moneys, priced, strict=True)]
+    low = [m.low if p else None for m, p in zip(moneys, priced, strict=True)]
+    high = [m.high if p else None for m, p in zip(moneys, priced, strict=True)]
+    texts = _amounts(found, total)
+    cells = []
+    for i, totals in enumerate(found):
+        text = texts[i] + (" *" if totals.unpriced_requests and totals.priced else "")
+        if priced[i] and not low[i] == total[i] == high[i]:
+            least, most = (_amounts([totals], [end])[0] for end in (low[i], high[i]))
+            text += f"\n[dim]{least} to {most}[/]"
+        cells.append(text)
+    return cells
 
 
-def _comparison(bills: Sequence[Bill]) -> Table:
-    requests = bills[0].totals.requests
-    table = Table(title=f"{requests:,} requests", title_justify="left", header_style="bold")
+def _comparison(
+    bills: Sequence[Bill], rows: Sequence[tuple[str, ...]], names: Sequence[str]
+) -> Table:
+    first = bills[0].totals
+    table = _table(f"{first.requests:,} requests, {first.prompt_tokens:,} prompt tokens")
     table.add_column("scenario", overflow="fold")
-    _money_columns(table)
-    cheapest = min((b.totals.money.total for b in bills if b.totals.priced), default=None)
-    for bill in bills:
-        best = len(bills) > 1 and bill.totals.priced and bill.totals.money.total == cheapest
-        table.add_row(
-            bill.scenario.name, *_money_cells(bill.totals), style="bold green" if best else None
-        )
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    cells = _cells([bill.totals for bill in bills])
+    charges = [bill.totals.money.total for bill in bills if bill.totals.priced]
+    for i, (bill, label) in enumerate(zip(bills, rows, strict=True)):
+        best = len(charges) > 1 and bill.totals.priced and bill.totals.money.total == min(charges)
+        style = "green" if best else None
+        table.add_row(*label, *(cells[name][i] for name in names), style=style)
     return table
-
-
-def _misses(bills: Sequence[Bill]) -> Table:
-    return _misses_of_one(bills[0]) if len(bills) == 1 else _misses_compared(bills)
-
-
-def _miss_table(title: str) -> Table:
-    table = Table(title=title, title_justify="left", header_style="bold")
-    table.add_column("reason")
-    table.add_column("avoidable")
-    return table
-
-
-def _misses_of_one(bill: Bill) -> Table:
-    table = _miss_table("Why prompt tokens were not read, and what that cost above the read price")
-    for title in ("requests", "tokens", "cost", "of the charge"):
-        table.add_column(title, justify="right")
-    for reason in bill.totals.misses_by_cost():
-        table.add_row(*_reason_cells(bill.totals, reason))
-    return table
-
-
-def _misses_compared(bills: Sequence[Bill]) -> Table:
-    """Reasons against scenarios; the order is that of the dearest cell in each row."""
-    table = _miss_table("Why prompt tokens were not read: cost above the read price")
-    for bill in bills:
-        table.add_column(bill.scenario.name, justify="right", overflow="fold")
-    shares: dict[str, float] = {}
-    for bill in bills:
-        for reason in bill.totals.misses.values():
-            share_of_it = (reason.cost or 0) / (bill.totals.money.total or 1)
-            shares[reason.reason] = max(share_of_it, shares.get(reason.reason, 0.0))
-    for name in sorted(shares, key=lambda reason: (-shares[reason], reason)):
-        found = [bill.totals.misses.get(name) for bill in bills]
-        avoidable = any(reason is not None and reason.avoidable for reason in found)
-        cells = [_cost(b.totals, r) for b, r in zip(bills, found, strict=True)]
-        table.add_row(name.replace("_", " "), "yes" if avoidable else "", *cells)
-    return table
-
-
-def _cost(totals: Totals, reason: ReasonTotal | None) -> str:
-    if reason is None:
-        return "–"
-    if reason.cost is None or not totals.priced:
-        return f"no price\n[dim]{tokens(reason.tokens)} tokens[/]"
-    return _amount(totals, reason.cost)
-
-
-def _reason_cells(totals: Totals, reason: ReasonTotal) -> list[str]:
-    total = totals.money.total
-    known = reason.cost is not None and totals.priced
-    return [
-        reason.reason.replace("_", " "),
-        "yes" if reason.avoidable else "",
-        tokens(reason.requests),
-        tokens(reason.tokens),
-        _amount(totals, reason.cost or 0) if known else "no price",
-        share(reason.cost / total) if known and reason.cost is not None and total else "–",
-    ]
 
 
 def _observed(bill: Bill) -> Table:
     seen = bill.totals.observed
     assert seen is not None
-    table = Table(
-        title=f"{bill.scenario.name}: predicted against observed, {seen.requests:,} requests",
-        title_justify="left", header_style="bold",
-    )  # fmt: skip
+    name = escape(bill.scenario.name)
+    table = _table(f"{name}: predicted against observed, {seen.requests:,} requests")
     for title in ("tokens", "predicted", "observed", "predicted − observed"):
-        table.add_column(title, justify="left" if title == "tokens" else "right")
-    for name, difference in seen.difference().items():
-        if seen.predicted[name] or seen.observed[name] != 0:
+        table.add_column(title, justify="left" if title == "tokens" else "right", no_wrap=True)
+    for kind, difference in seen.difference().items():
+        if seen.predicted[kind] or seen.observed[kind] != 0:
             off = "unknown" if difference is None else f"{difference:+,}"
-            predicted, observed = tokens(seen.predicted[name]), tokens(seen.observed[name])
-            table.add_row(name.replace("_", " "), predicted, observed, off)
+            predicted, observed = tokens(seen.predicted[kind]), tokens(seen.observed[kind])
+            table.add_row(kind.replace("_", " "), predicted, observed, off)
     return table
 
 
-def _groups(bill: Bill, by: Sequence[str]) -> Table:
-    table = Table(title=f"{bill.scenario.name} by {', '.join(by)}", title_justify="left")
+def _groups(bill: Bill, by: Sequence[str], names: Sequence[str]) -> Table:
+    table = _table(f"{escape(bill.scenario.name)} by {', '.join(by)}")
     for name in by:
-        table.add_column(name.replace("_", " "), overflow="fold")
-    table.add_column("requests", justify="right")
-    _money_columns(table)
-    groups = sorted(bill.groups.items(), key=lambda g: -g[1].money.total)
-    for key, totals in groups[:_MOST_GROUPS]:
-        cells = ["unknown" if part is None else str(part) for part in key]
-        table.add_row(*cells, tokens(totals.requests), *_money_cells(totals))
+        table.add_column(name.replace("_", " "), no_wrap=True)
+    columns = ("requests", "prompt tokens", *names) if names is _WIDE else names
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    groups = list(bill.groups.items())
+    if by[0] in _TIMES:
+        groups.sort(key=lambda group: str(group[0]))
+    else:
+        groups.sort(key=lambda group: -group[1].money.total)
+    shown = groups[:_MOST_GROUPS]
+    cells = _cells([totals for _, totals in shown])
+    for i, (key, _) in enumerate(shown):
+        parts = [_label(name, part) for name, part in zip(by, key, strict=True)]
+        table.add_row(*parts, *(cells[name][i] for name in columns))
     if len(groups) > _MOST_GROUPS:
-        table.caption = f"the {_MOST_GROUPS} dearest of {len(groups):,}; --json has all"
+        table.caption = f"the first {_MOST_GROUPS} of {len(groups):,}; --json has all"
     return table
+
+
+def _label(name: str, value: str | bool | None) -> str:
+    if value is None:
+        return "nothing missed" if name == "reason" else "not stated"
+    return escape(str(value).replace("_", " ") if name == "reason" else str(value))
 
 
 def _assumptions(bills: Sequence[Bill]) -> None:
     shared = [a for a in bills[0].assumptions if all(a in bill.assumptions for bill in bills)]
-    notes.print("Assumed:", style="bold")
-    for sentence in shared:
-        notes.print(f"  • {sentence}", style="dim")
+    lines = ["Assumed:", *(f"  • {sentence}" for sentence in shared)]
     for bill in bills:
         own = [a for a in bill.assumptions if a not in shared]
-        for sentence in own[:_MOST_ASSUMPTIONS]:
-            notes.print(f"  • {bill.scenario.name}: {sentence}", style="dim")
+        lines += [f"  • {bill.scenario.name}: {sentence}" for sentence in own]
     if any(bill.totals.unpriced_requests and bill.totals.priced for bill in bills):
-        notes.print("  * partial: some requests have no price")
+        lines.append("  * partial: some requests have no price")
+    if len([bill for bill in bills if bill.totals.priced]) > 1:
+        lines.append("  green: the cheapest")
+    for line in lines:
+        notes.print(line, style="dim", markup=False, soft_wrap=True)

@@ -16,7 +16,7 @@ from cachecast_datasets.turn_columns import COLUMNS as TURN_COLUMNS
 from cachecast_datasets.turn_columns import TurnColumns, turn_columns
 from cachecast_pricing.catalog import Catalog
 from cachecast_sim.billing import Billing
-from cachecast_sim.grouping import Key
+from cachecast_sim.grouping import COLUMNS, Key
 from cachecast_sim.ledger import LedgerRow
 from cachecast_sim.scenario import Scenario
 from cachecast_sim.totals import Totals
@@ -66,8 +66,9 @@ def bills_of(
             bill.assumptions = _assumptions(bill, billing, where, trace)
             bills.append(bill)
             continue
+        columns = (*billing.columns(), *(column for column, _ in by if column in COLUMNS))
         requests = _reported(
-            trace.requests(columns=billing.columns()), name, number, billings, trace.rows, report
+            trace.requests(columns=columns), name, number, billings, trace.rows, report
         )
         for ordinal, row in enumerate(billing.rows(requests)):
             if counted is not None and not counted[ordinal]:
@@ -125,14 +126,7 @@ def _assumptions(bill: Bill, billing: Billing, where: str | None, trace: Trace) 
         found.append(f"{skipped:,} bad rows or files of the log were skipped")
     if where is not None:
         found.append(f"only rows where {where} are counted; the cache still saw the whole log")
-    totals = bill.totals
-    if totals.unpriced_requests:
-        models = ", ".join(f"{m} ({n:,})" for m, n in sorted(totals.unpriced_models.items()))
-        found.append(
-            f"partial total: {totals.unpriced_requests:,} of {totals.requests:,} requests have "
-            f"no price: {models}"
-        )
-    return found
+    return found + bill.totals.remarks()
 
 
 def matching_rows(path: Path, where: str, rows: int) -> npt.NDArray[np.bool_]:
@@ -144,6 +138,8 @@ def matching_rows(path: Path, where: str, rows: int) -> npt.NDArray[np.bool_]:
     except duckdb.Error as problem:
         first_line = str(problem).strip().splitlines()[0]
         raise BadInput(f"--where {where}: {first_line}") from None
+    if not len(found):
+        raise BadInput(f"--where {where}: no request of the log matches")
     mask = np.zeros(rows, dtype=np.bool_)
     mask[np.asarray(found, dtype=np.int64)] = True
     return mask

@@ -5,7 +5,7 @@ from typing import Any
 from cachecast.billing import Bill
 from cachecast_pricing.money import decimal_string
 from cachecast_sim.ledger import LedgerRow
-from cachecast_sim.totals import ReasonTotal, Totals, merged
+from cachecast_sim.totals import MoneyTotal, ReasonTotal, Totals, merged
 
 
 def bill_json(bill: Bill, by: list[str]) -> dict[str, Any]:
@@ -31,10 +31,13 @@ def money_text(picounits: int | None) -> str | None:
 
 def charge_json(totals: Totals) -> dict[str, Any] | None:
     """The charge by class; None if no request has a price."""
-    if not totals.priced:
-        return None
-    money = totals.money
-    uncertain = money.low != money.total or money.high != money.total
+    return _charge_json(totals.money) if totals.priced else None
+
+
+def _charge_json(money: MoneyTotal) -> dict[str, Any]:
+    interval = None
+    if not money.low == money.total == money.high:
+        interval = {"low": decimal_string(money.low), "high": decimal_string(money.high)}
     return {
         "currency": money.currency,
         "fresh": decimal_string(money.fresh),
@@ -43,9 +46,7 @@ def charge_json(totals: Totals) -> dict[str, Any] | None:
         "output": decimal_string(money.output),
         "storage": decimal_string(money.storage),
         "total": decimal_string(money.total),
-        "interval": {"low": decimal_string(money.low), "high": decimal_string(money.high)}
-        if uncertain
-        else None,
+        "interval": interval,
     }
 
 
@@ -82,10 +83,8 @@ def observed_json(totals: Totals) -> dict[str, Any] | None:
     seen = totals.observed
     if seen is None:
         return None
-    money = totals.observed_money.total()
-    charge = None
-    if money.currency is not None and not totals.observed_unpriced:
-        charge = {"currency": money.currency, "total": decimal_string(money.total)}
+    known = totals.observed_money.currency is not None and not totals.observed_unpriced
+    charge = _charge_json(totals.observed_money.total()) if known else None
     return {
         "requests": seen.requests,
         "usage": dict(seen.observed),
@@ -106,6 +105,9 @@ def row_json(scenario: str, row: LedgerRow) -> dict[str, Any]:
     return {
         "scenario": scenario,
         "request_id": row.request.request_id,
+        "session_id": row.request.session_id,
+        "arrival_s": row.request.arrival_us / 1_000_000,
+        "model": None if row.model is None else row.model.model,
         "status": outcome.status,
         "prompt_tokens": row.usage.prompt_tokens,
         "usage": row.usage.as_dict(),

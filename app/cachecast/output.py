@@ -1,11 +1,13 @@
 """Printing: rows on stdout, notes on stderr, one form for money and tokens everywhere."""
 
 import sys
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 notes = Console(stderr=True, highlight=False)
@@ -17,15 +19,35 @@ def print_json(value: Any) -> None:
     sys.stdout.write(text.decode() + "\n")
 
 
+def json_line(value: Any) -> str:
+    """One JSON value on one line."""
+    return msgspec.json.encode(value).decode() + "\n"
+
+
 def print_json_line(value: Any) -> None:
     """One JSON value on one line of stdout."""
-    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.write(json_line(value))
 
 
-def print_table(table: Table) -> None:
-    """A table on stdout, as wide as the terminal (or 120 columns where there is none)."""
-    width = None if sys.stdout.isatty() else 120
-    Console(file=sys.stdout, width=width, highlight=False).print(table)
+def print_table(*variants: Table) -> None:
+    """The first of the tables that fits the terminal, else the last; widest first.
+
+    A pipe or file gets the first at its natural width. Amounts are never cut: what does not fit a
+    narrow terminal is wrapped by it.
+    """
+    console = Console(file=sys.stdout, highlight=False, markup=True)
+    chosen, width = variants[0], _natural_width(variants[0])
+    if sys.stdout.isatty():
+        for table in variants:
+            chosen, width = table, _natural_width(table)
+            if width <= console.width:
+                break
+    Console(file=sys.stdout, width=width, highlight=False).print(chosen)
+
+
+def _natural_width(table: Table) -> int:
+    wide = Console(width=10_000)
+    return max(Measurement.get(wide, wide.options, table).maximum, len(str(table.title or "")))
 
 
 def tokens(count: int | None) -> str:
@@ -33,17 +55,30 @@ def tokens(count: int | None) -> str:
     return "unknown" if count is None else f"{count:,}"
 
 
+_SIGNS = {"USD": "$", "CNY": "¥"}
+# significant digits: of an amount alone, and of the smallest in a column
+_DIGITS_ALONE, _DIGITS_IN_COLUMN = 3, 2
+
+
 def money(amount: Decimal | str | None, currency: str) -> str:
     """An amount with its currency and sensible digits, never 0.00 for a real amount."""
-    if amount is None:
-        return "no price"
-    value = Decimal(amount)
-    sign = {"USD": "$", "CNY": "¥"}.get(currency, currency + " ")
+    return money_column([amount], currency)[0]
+
+
+def money_column(amounts: Sequence[Decimal | str | None], currency: str) -> list[str]:
+    """Amounts for one column: as many decimals for all as the smallest of them needs."""
+    values = [None if amount is None else Decimal(amount) for amount in amounts]
+    digits = _DIGITS_ALONE if len(values) == 1 else _DIGITS_IN_COLUMN
+    needed = [digits - 1 - v.adjusted() for v in values if v]
+    places = min(12, max([2, *needed]))
+    sign = _SIGNS.get(currency, currency + " ")
+    return ["no price" if v is None else _signed(v, sign, places) for v in values]
+
+
+def _signed(value: Decimal, sign: str, places: int) -> str:
     if value == 0:
         return f"{sign}0"
-    places = 2 if abs(value) >= 1 else min(12, 1 - value.adjusted() + 1)
-    text = f"{abs(value):,.{places}f}"
-    return f"{'-' if value < 0 else ''}{sign}{text}"
+    return f"{'-' if value < 0 else ''}{sign}{abs(value):,.{places}f}"
 
 
 def share(part: float | None) -> str:

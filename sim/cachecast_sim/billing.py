@@ -7,12 +7,12 @@ from cachecast_datasets.errors import EvidenceError
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
 from cachecast_pricing.catalog import Catalog
+from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.rules.families import family_of, has_rules
-from cachecast_pricing.rules.settings import changed
+from cachecast_pricing.rules.settings import without_effect
 from cachecast_sim.ledger import LedgerRow, ledger
-from cachecast_sim.observed import observed_outcomes
 from cachecast_sim.pricer import Pricer
-from cachecast_sim.provider import ProviderWorld
+from cachecast_sim.provider import ProviderWorld, reported_outcome
 from cachecast_sim.rulebook import Rulebook
 from cachecast_sim.scenario import Scenario
 from cachecast_sim.turns import TurnRules, TurnWorld
@@ -57,7 +57,8 @@ class Billing:
     def rows(self, requests: Iterable[Request]) -> Iterator[LedgerRow]:
         """Every request of the log, in its order, with usage, reasons and charges."""
         if not isinstance(self.world, ProviderWorld):
-            return ledger(observed_outcomes(self._same_provider(requests)), self.pricer)
+            same = enumerate(self._same_provider(requests))
+            return ledger((reported_outcome(request, i) for i, request in same), self.pricer)
         return ledger(self.world.outcomes(requests), self.pricer)
 
     def turns(self) -> TurnWorld | None:
@@ -73,7 +74,7 @@ class Billing:
             return None
         moment = self.pricer.moment(usual, model)
         assert moment is not None  # a named model has a card
-        if moment.peak is not None:
+        if moment.peak is not None or not all(_complete(p) for _, p in moment.bands):
             return None
         self.world = TurnWorld(
             cast(TurnRules, rules), self.pricer, moment, self.scenario.settings.first_token_s
@@ -96,34 +97,33 @@ class Billing:
 
     def assumptions(self) -> list[str]:
         """What the result rests on, in plain sentences; complete once all rows were taken."""
-        found = [self._markers(), self._scope(), self._first_token(), self._prices()]
-        found += [f"{name} = {value}" for name, value in changed(self.scenario.settings).items()]
         if self.counts_only:
-            found = [
-                self._prices(),
-                "counts only: the usage is the observed one, nothing simulated",
-            ]
+            return [
+                self._prices(), *self.pricer.assumptions,
+                "counts only: usage as observed, nothing was simulated",
+            ]  # fmt: skip
+        found = [self._scope(), self._first_token(), self._prices(), *self.pricer.assumptions]
         if self.rulebook is not None:
             found += self.rulebook.notes()
-        found += self.pricer.assumptions
+        model = self.scenario.model
+        if model is not None:
+            idle = without_effect(self.scenario.settings, family_of(model.provider, model.model))
+            found += [f"{key}= has no effect on {model.model}" for key in idle]
+        if self.meta.keeps_partial_block:
+            found.append(
+                "the log keeps partial last blocks, and an end inside a block is not found again "
+                "by a longer prompt: reads at written or marked boundaries are a lower bound"
+            )
         return [sentence for sentence in found if sentence]
-
-    def _markers(self) -> str:
-        asked = self.scenario.settings.mark
-        if asked is not None:
-            return f"markers: mark={asked}"
-        if self.meta.carries_markers:
-            return "markers: as the log has them (mark=log)"
-        return "markers: the log cannot carry them, so mark=auto: tools + system, and the end"
 
     def _scope(self) -> str:
         return (
-            "caches are isolated by account (else the log's hash scope), the log's own model, "
-            "platform and region"
+            "each account (or source scope, where the log has no accounts), model of the log, "
+            "platform and region has a cache of its own"
         )
 
     def _first_token(self) -> str:
-        estimated = self.world.estimated_first_tokens if self.world is not None else 0
+        estimated = self.world.desk.estimated_first_tokens if self.world is not None else 0
         if not estimated:
             return ""
         if self.scenario.settings.first_token_s is not None:
@@ -140,3 +140,10 @@ class Billing:
             return "prices of each request's own arrival"
         why = "" if self.scenario.on is not None else ", the newest day of the catalogue"
         return f"prices of {self.pricer.fixed_on.date()}{why}"
+
+
+def _complete(prices: ClassPrices) -> bool:
+    """Whether every class that a usual next turn can have has a price."""
+    return None not in (prices.fresh, prices.cache_read, prices.output) and bool(
+        prices.write_prices
+    )

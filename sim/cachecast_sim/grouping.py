@@ -24,22 +24,19 @@ def _priced_model(row: LedgerRow) -> str | None:
     return None if row.model is None else row.model.model
 
 
-# Relative times count from 1970-01-01, as in the Parquet file.
-GROUPS: dict[str, Key] = {
-    "account": lambda row: row.request.account,
-    "agent_id": lambda row: row.request.agent_id,
+# Columns of the log that a bill can be broken down by as they are.
+COLUMNS: tuple[str, ...] = (
+    "account", "agent_id", "attempt", "cache_mode", "is_batch", "is_sidechain", "model",
+    "model_served", "parent_request_id", "platform", "provider", "region", "request_id",
+    "response_id", "retry_of", "service_tier", "session_id", "speed",
+)  # fmt: skip
+
+# What is made for it. Relative times count from 1970-01-01, as in the Parquet file.
+MADE: dict[str, Key] = {
     "day": _day,
     "hour": _hour,
-    "is_batch": lambda row: row.request.is_batch,
-    "model": lambda row: row.request.model,
-    "platform": lambda row: row.request.platform,
     "priced_model": _priced_model,
-    "provider": lambda row: row.request.provider,
     "reason": lambda row: row.outcome.explanation.reason,
-    "region": lambda row: row.request.region,
-    "service_tier": lambda row: row.request.service_tier,
-    "session_id": lambda row: row.request.session_id,
-    "speed": lambda row: row.request.speed,
     "status": lambda row: row.outcome.status,
 }
 
@@ -47,7 +44,18 @@ GROUPS: dict[str, Key] = {
 def keys_of(columns: str) -> list[tuple[str, Key]]:
     """The parsed `--by` list; BadInput names the known columns."""
     names = [name.strip() for name in columns.split(",") if name.strip()]
-    for name in names:
-        if name not in GROUPS:
-            raise BadInput(f"--by {name}: unknown column; known: {', '.join(GROUPS)}")
-    return [(name, GROUPS[name]) for name in names]
+    return [(name, _key(name)) for name in names]
+
+
+def _key(name: str) -> Key:
+    if name in MADE:
+        return MADE[name]
+    if name not in COLUMNS:
+        known = ", ".join(sorted((*COLUMNS, *MADE)))
+        raise BadInput(f"--by {name}: unknown column; known: {known}")
+
+    def value(row: LedgerRow) -> str | bool | None:
+        found: str | bool | None = getattr(row.request, name)
+        return found
+
+    return value

@@ -36,7 +36,7 @@ class LedgerRow:
     """One request under one scenario. Money in picounits; `charge` None: no price.
 
     `observed_charge` is what the log's own usage costs at the same prices, None where the log does
-    not tell every class.
+    not tell every class. `long_context`: the prompt is beyond the threshold of its price band.
     """
 
     outcome: Outcome
@@ -44,6 +44,8 @@ class LedgerRow:
     charge: Charge | None
     without_cache: int | None
     misses: list[Miss]
+    long_context: bool = False
+    in_peak: bool = False
     observed_charge: Charge | None = None
 
     @property
@@ -69,7 +71,7 @@ def row_of(outcome: Outcome, pricer: Pricer) -> LedgerRow:
     ref = pricer.model_of(request)
     moment = None if ref is None else pricer.moment(request, ref)
     segments = outcome.explanation.segments
-    if moment is None:
+    if moment is None or not outcome.complete:
         return LedgerRow(outcome, ref, None, None, _unpriced(segments))
     prices = moment.prices(usage.prompt_tokens)
     try:
@@ -80,11 +82,13 @@ def row_of(outcome: Outcome, pricer: Pricer) -> LedgerRow:
         return LedgerRow(outcome, ref, None, None, _unpriced(segments))
     if moment.peak is not None:
         paid = paid._replace(high=charge(usage, moment.peak.prices(usage.prompt_tokens)).high)
-    if outcome.status == "aborted":  # billed somewhere between not at all and in full
+    if outcome.unstarted:  # billed somewhere between not at all and in full
         paid = paid._replace(low=0)
     if outcome.unknown_tokens:
         paid = _with_unknown(paid, prices, outcome.unknown_tokens)
-    row = LedgerRow(outcome, ref, paid, plain, miss_costs(usage, segments, prices))
+    long_context = prices is not moment.bands[-1][1]
+    costs = miss_costs(usage, segments, prices)
+    row = LedgerRow(outcome, ref, paid, plain, costs, long_context, moment.in_peak)
     if request.observed is not None:
         row.observed_charge = _observed_charge(request.observed, moment)
     return row

@@ -6,12 +6,14 @@ from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.model_ids import ModelRef
-from cachecast_pricing.rates import STANDARD, ClassPrices, RateCard
+from cachecast_pricing.rates import SERVICE_TIERS, STANDARD, ClassPrices, RateCard
 from cachecast_pricing.rules.settings import TTL_US
 from cachecast_sim.scenario import Scenario
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OFF_PEAK = "standard (off-peak) hours, since no arrival has an absolute time"
+_STANDARD_NAMES = ("auto", "default", "standard", "standard_only")
+_REGIONAL = "the log names regions: regional price factors are not applied"
 _NO_MOMENTS: dict[str, "Moment"] = {}
 
 
@@ -19,13 +21,15 @@ class Moment:
     """Card, tier and hour of a request; prices follow from its prompt size.
 
     `bands` are (first prompt size, prices), the largest first. `peak` is set where only the day is
-    known and the model has peak hours: the same in those, the upper end of the charge.
+    known and the model has peak hours: the same in those, the upper end of the charge. `in_peak`:
+    these are peak prices.
     """
 
-    __slots__ = ("bands", "card", "peak")
+    __slots__ = ("bands", "card", "in_peak", "peak")
 
     def __init__(self, card: RateCard, tier: str, in_peak: bool, day_only: bool = False) -> None:
         self.card = card
+        self.in_peak = in_peak
         starts = sorted({0, *(t.first_tokens for t in card.thresholds())}, reverse=True)
         self.bands = [(start, card.prices(start, tier=tier, peak=in_peak)) for start in starts]
         self.peak = Moment(card, tier, True) if day_only and card.has_peak else None
@@ -83,6 +87,8 @@ class Pricer:
     def moment(self, request: Request, ref: ModelRef) -> Moment | None:
         """Card, tier and hour; None where the log's own model has no price then."""
         tier = self.scenario.tier or self._tier_name(request)
+        if request.region is not None:
+            self.assumptions[_REGIONAL] = None
         known = self._moments.get(ref, _NO_MOMENTS).get(tier)
         if known is not None:
             return known
@@ -125,20 +131,25 @@ class Pricer:
             if named is not None or self.scenario.model is None:
                 raise
             raise BadInput(f"{problem}; give the day to price at as on=DATE") from None
+        self.assumptions[f"{ref.model}: price read on {dated.card.checked}"] = None
         for note in dated.notes:
             self.assumptions[f"{ref.model}: {note}"] = None
         self._cards[ref] = dated.card
         return dated.card
 
     def _tier_name(self, request: Request) -> str:
-        if self.scenario.tier is not None:
-            return self.scenario.tier
+        """The service tier that the request itself names."""
         if request.is_batch:
             return "batch"
         if request.speed == "fast":
             return "fast"
         tier = request.service_tier
-        return tier if tier in ("batch", "flex", "priority", "fast") else STANDARD
+        if tier is None or tier in _STANDARD_NAMES:
+            return STANDARD
+        if tier not in SERVICE_TIERS:
+            self.assumptions[f"service tier {tier!r} is not known: priced as standard"] = None
+            return STANDARD
+        return tier
 
     def _listed(self, card: RateCard, tier: str) -> str:
         """The tier if the card has a price for it, else standard."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cachecast_datasets.errors import BadInput
-from cachecast_datasets.request import Observed
+from cachecast_datasets.request import Observed, Request
 from cachecast_pricing.charge import Charge
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
 from cachecast_pricing.usage import CLASSES, Usage
@@ -146,6 +146,12 @@ class Totals:
         self.observed_money = MoneySums()
         self.observed_unpriced = 0  # requests whose observed usage or price is incomplete
         self.unpriced_models: dict[str, int] = {}
+        self.long_context_requests = 0
+        self.peak_requests = 0
+        self.rejections: dict[str, int] = {}  # why, and how many requests
+        self.unstarted_requests = 0
+        self.reported_requests = 0
+        self.unknown_outputs = 0  # requests that do not tell their output
         self._usage = ColumnSums(len(CLASSES))
         self._money = MoneySums()
 
@@ -160,8 +166,17 @@ class Totals:
             self.unpriced_models[name] = self.unpriced_models.get(name, 0) + 1
         else:
             self._money.add(row.charge, row.without_cache, usage.cache_read > 0)
+            self.long_context_requests += row.long_context
+            self.peak_requests += row.in_peak
         for reason, tokens, cost in merged(row):
             self._miss(reason, 1, tokens, cost)
+        self.unstarted_requests += row.outcome.unstarted
+        self.reported_requests += row.outcome.as_reported
+        self.unknown_outputs += row.outcome.status == "ok" and not _tells_output(row.request)
+        if row.outcome.status == "rejected":
+            seen = row.outcome.explanation.evidence
+            why = str(seen.get("rejected") or f"status {seen.get('status')} in the log")
+            self.rejections[why] = self.rejections.get(why, 0) + 1
         if row.outcome.request.observed is not None:
             self._compare(row, row.outcome.request.observed)
 
@@ -169,17 +184,16 @@ class Totals:
         self,
         requests: int,
         usage: Usage,
-        paid: Charge | None,
-        plain: int | None,
+        paid: Charge,
+        plain: int,
         misses: Iterable[tuple[Miss, int]],
+        long_context: bool,
     ) -> None:
         """Many requests that all read something: their sums, and misses with their requests."""
         self.requests += requests
+        self.long_context_requests += requests if long_context else 0
         self._usage.add(usage)
-        if paid is None or plain is None:
-            self.unpriced_requests += requests
-        else:
-            self._money.add(paid, plain, read_something=True)
+        self._money.add(paid, plain, read_something=True)
         for miss, count in misses:
             if count:
                 self._miss(miss.reason, count, miss.tokens, miss.cost)
@@ -239,9 +253,48 @@ class Totals:
         money = self.money
         return money.spend_on_hits / money.total if money.total else None
 
+    @property
+    def avoidable_cost(self) -> int | None:
+        """Picounits above the read price that the caller could have avoided; None: no price."""
+        costs = [reason.cost for reason in self.misses.values() if reason.avoidable]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+    def remarks(self) -> list[str]:
+        """What a reader of the sums has to know of the requests in them."""
+        found = [f"{n:,} requests were rejected: {why}" for why, n in self.rejections.items()]
+        if self.long_context_requests:
+            found.append(
+                f"{self.long_context_requests:,} prompts are beyond the long-context threshold: "
+                "all of their tokens pay those prices"
+            )
+        if self.peak_requests:
+            found.append(f"{self.peak_requests:,} requests came in peak hours and pay those prices")
+        if self.unknown_outputs:
+            found.append(
+                f"{self.unknown_outputs:,} requests do not tell their output: charged without it"
+            )
+        if self.unstarted_requests:
+            found.append(
+                f"{self.unstarted_requests:,} aborted requests have no first token: their charge "
+                "is an interval from nothing to all of it, the total shows all of it"
+            )
+        if self.unpriced_requests:
+            names = ", ".join(f"{m} ({n:,})" for m, n in sorted(self.unpriced_models.items()))
+            found.append(
+                f"partial total: {self.unpriced_requests:,} of {self.requests:,} requests have "
+                f"no price: {names}"
+            )
+        return found
+
     def misses_by_cost(self) -> list[ReasonTotal]:
         """Reasons, the dearest first."""
         return sorted(self.misses.values(), key=lambda r: (-(r.cost or 0), -r.tokens, r.reason))
+
+
+def _tells_output(request: Request) -> bool:
+    seen = request.observed
+    return request.output_tokens is not None or (seen is not None and seen.output is not None)
 
 
 def merged(row: LedgerRow) -> Sequence[tuple[str, int, int | None]]:

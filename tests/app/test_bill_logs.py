@@ -87,7 +87,7 @@ def test_observed_usage_stands_beside_the_prediction(
         "fresh": 500 - 490, "cache_read": 6000, "cache_write_5m": 6000 - 12010, "output": -10,
     }  # fmt: skip
     # 490 x 5 + 12,010 x 6.25 + 160 x 25 millionths
-    assert observed["charge"] == {"currency": "USD", "total": "0.0815125"}
+    assert observed["charge"]["total"] == "0.0815125"
 
 
 def test_only_requests_that_report_usage_are_compared(

@@ -96,7 +96,7 @@ def test_grace_prolongs_it() -> None:
     "other",
     [
         {"account": "b"}, {"model": "other"}, {"host": "azure"},
-        {"settings": {"prompt_cache_key": "k"}}, {"settings": {"reasoning.effort": "high"}},
+        {"settings": {"reasoning.effort": "high"}},
         {"settings": {"text.verbosity": "low"}}, {"settings": {"parallel_tool_calls": False}},
     ],
     ids=lambda other: str(other),
@@ -104,6 +104,12 @@ def test_grace_prolongs_it() -> None:
 def test_scopes_and_settings_do_not_share(other: dict[str, Any]) -> None:
     prompt = [("user", "Q", 4096)]
     assert reads(OLD, line(0, *prompt), line(10, *prompt, **other)) == [0, 0]
+
+
+def test_the_cache_key_influences_routing_only() -> None:
+    prompt = [("user", "Q", 4096)]
+    keyed = {"settings": {"prompt_cache_key": "k"}}
+    assert reads(OLD, line(0, *prompt), line(10, *prompt, **keyed)) == [0, 4096]
 
 
 def test_modes_and_anthropic_markers_change_nothing() -> None:

@@ -31,6 +31,8 @@ class SlowOpenAI:
         return found
 
     def look_up(self, entry: Line, now: int) -> tuple[tuple[int, int, int], list[Key]]:
+        if any(marker(item) and kind(item) in ("tool_use", "thinking") for item in entry["prompt"]):
+            return (0, 0, 0), []  # a breakpoint on a wrong block: 400
         places = prefixes(entry)
         explicit = [places[n] for n, item in enumerate(entry["prompt"]) if marker(item)]
         looked_up = explicit[:2] + explicit[-50:]
@@ -55,6 +57,10 @@ class SlowOpenAI:
 
 def marker(item: list[Any]) -> bool:
     return len(item) > 3 and item[3] == "breakpoint"
+
+
+def kind(item: list[Any]) -> str:
+    return item[4].get("kind", "text") if len(item) > 4 else "text"
 
 
 def prefixes(entry: Line) -> list[Place]:

@@ -30,6 +30,7 @@ SCENARIOS = (
     ("claude-opus-5", "mark=system+last,lookback=3"), ("claude-opus-4.6", "grace=2"),
     ("claude-haiku-5.5", "first_token=0"), ("gpt-6-sol", ""), ("gpt-6-sol", "mark=last"),
     ("gpt-6-sol", "overflow=2"), ("gpt-6-sol", "first_token=3"),
+    ("gpt-6.1-terra", ""),
 )  # fmt: skip
 
 step = st.fixed_dictionaries(
@@ -90,7 +91,7 @@ def billing(model: str, keys: str) -> Billing:
 def shown(totals: Totals) -> tuple[object, ...]:
     """Everything that a bill says of its totals."""
     misses = sorted((r.reason, r.requests, r.tokens, r.cost) for r in totals.misses.values())
-    return totals.requests, totals.unpriced_requests, totals.usage, totals.money, misses
+    return totals.requests, totals.usage, totals.money, misses, totals.remarks()
 
 
 def outcomes(one: Billing, requests: list[Request]) -> Iterator[Outcome]:
@@ -112,13 +113,13 @@ def test_the_columnar_path_has_the_totals_of_the_event_path(
         expected.add(row)
 
     fast = billing(model, keys).turns()
-    if fast is None:
-        assert keys == "overflow=2"
+    if fast is None:  # machines overflow; writes beyond 272k tokens have no price
+        assert (model, keys) in (("gpt-6-sol", "overflow=2"), ("gpt-6.1-terra", ""))
         return
     fast.feed([turn_columns(batch)])
     assert slow.world is not None
     assert shown(expected) == shown(fast.totals)
-    assert slow.world.estimated_first_tokens == fast.estimated_first_tokens
+    assert slow.world.desk.estimated_first_tokens == fast.desk.estimated_first_tokens
 
 
 @pytest.mark.parametrize(("model", "keys"), SCENARIOS)
@@ -130,7 +131,9 @@ def test_the_shortcut_for_usual_turns_gives_the_outcomes_of_the_general_path(
     requests = built(steps, system)
     general = billing(model, keys)
     assert general.rulebook is not None
-    general.rulebook.rules_of(requests[0]).shortcut = False  # type: ignore[attr-defined]
+    rules = general.rulebook.rules_of(requests[0])
+    assert rules is not None
+    rules.shortcut = False  # type: ignore[attr-defined]
 
     slow = [replace(o, request=requests[0]) for o in outcomes(general, requests)]
     fast = [replace(o, request=requests[0]) for o in outcomes(billing(model, keys), requests)]

@@ -1,9 +1,13 @@
 """`cachecast bill`: what a log costs under one or more providers' cache rules and prices."""
 
 import contextlib
+import shutil
+import sys
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import click
 
@@ -11,7 +15,7 @@ from cachecast.bill_table import print_bills
 from cachecast.billing import Bill, RowSink, bills_of, matching_rows
 from cachecast.billing_report import bill_json, row_json
 from cachecast.ledger_writer import LedgerSink, write_requests
-from cachecast.output import notes, print_json, print_json_line
+from cachecast.output import json_line, notes, print_json
 from cachecast.progress import progress
 from cachecast.results import RunWriter
 from cachecast.results.writer import hash_inputs
@@ -20,6 +24,7 @@ from cachecast_datasets.importing import open_or_import
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
 from cachecast_sim.grouping import keys_of
+from cachecast_sim.ledger import LedgerRow
 
 
 @click.command("bill")
@@ -70,8 +75,9 @@ def command(
         ledger = None if run is None else LedgerSink(run)
         if ledger is not None:
             sinks.append(ledger)
-        if per_request:
-            sinks.append(lambda name, row: print_json_line(row_json(name, row)))
+        lines = stack.enter_context(TemporaryFile("w+", encoding="utf-8"))
+        if per_request:  # printed once all is known to be well: no half of an answer
+            sinks.append(partial(_write_line, lines))
         bills = bills_of(
             trace, scenarios, catalog, by=keys, where=where, sinks=sinks, report=report
         )
@@ -80,6 +86,9 @@ def command(
             counted = None if where is None else matching_rows(trace.path, where, trace.rows)
             write_requests(run, trace, counted)
             run.finish(_run_meta(bills, [name for name, _ in keys], logs))
+        lines.seek(0)
+        shutil.copyfileobj(lines, sys.stdout)
+    _hint(bills, bool(by) and per_request)
     if per_request:
         return
     if as_json:
@@ -90,6 +99,10 @@ def command(
         notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from by_reason"')
 
 
+def _write_line(lines: IO[str], name: str, row: LedgerRow) -> None:
+    lines.write(json_line(row_json(name, row)))
+
+
 def _run_meta(bills: list[Bill], by: list[str], logs: tuple[Path, ...]) -> dict[str, Any]:
     return {
         "command": "bill",
@@ -97,6 +110,16 @@ def _run_meta(bills: list[Bill], by: list[str], logs: tuple[Path, ...]) -> dict[
         "scenarios": [bill_json(bill, by) for bill in bills],
         "assumptions": list(dict.fromkeys(a for bill in bills for a in bill.assumptions)),
     }
+
+
+def _hint(bills: list[Bill], by_is_lost: bool) -> None:
+    if any(bill.scenario.model is None and not bill.totals.priced for bill in bills):
+        notes.print(
+            "note: no request of this log names a model that has a price; "
+            "name one with --as MODEL (cachecast models lists them)"
+        )
+    if by_is_lost:
+        notes.print("note: --per-request prints requests, so --by has no effect")
 
 
 def _say(trace: Trace) -> None:

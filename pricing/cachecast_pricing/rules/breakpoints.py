@@ -5,6 +5,7 @@ Source: developers.openai.com prompt caching guide, 2026-10-02.
 
 from dataclasses import dataclass
 
+from cachecast_datasets.request import ContentBlock
 from cachecast_pricing.rules.markers import ANTHROPIC_MARKERS, OPENAI_MARKERS
 from cachecast_pricing.rules.prompt import Prompt, system_end
 
@@ -63,15 +64,19 @@ def _asked(prompt: Prompt, policy: str) -> tuple[list[tuple[int, str]], str, str
     for i, block in enumerate(prompt.blocks or []):
         marker = block.marker
         if policy == "translate" and marker in ANTHROPIC_MARKERS:
-            marker = "breakpoint" if block.section != "tools" else None
+            marker = "breakpoint" if holds_breakpoint(block) else None
         if marker in OPENAI_MARKERS:
-            if block.section == "tools":
-                return [], "implicit", "breakpoint on a tool definition"
+            if not holds_breakpoint(block):
+                return [], "implicit", f"breakpoint on a {block.kind} block in {block.section}"
             explicit.append((i, marker))
-    mode = prompt.request.cache_mode
-    if mode == "none":
-        return [], "explicit", None
-    return explicit, "explicit" if mode == "explicit" else "implicit", None
+    mode = prompt.request.cache_mode or prompt.request.settings.get("prompt_cache_options.mode")
+    # `none` says that nothing is automatic; a breakpoint that stands there is asked for
+    return explicit, "explicit" if mode in ("explicit", "none") else "implicit", None
+
+
+def holds_breakpoint(block: ContentBlock) -> bool:
+    """Text, images, documents and tool results may carry one; tools and the model's calls not."""
+    return block.section != "tools" and block.kind not in ("thinking", "tool_use")
 
 
 def message_endings(prompt: Prompt) -> list[int]:

@@ -6,10 +6,13 @@ from typing import Any
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.divergence import Divergence, diverge
 from cachecast_pricing.rules.memory import Entry, Memory, Scope
-from cachecast_pricing.rules.prompt import Prompt, active_settings
+from cachecast_pricing.rules.prompt import Prompt, active_settings, any_image
 from cachecast_pricing.rules.reasons import HARMLESS, NO_EVIDENCE, RANK, Explanation, Segment
 
 Found = tuple[int, str, dict[str, Any]]  # (end in tokens, reason, evidence)
+
+# An earlier request with one of these reasons left no entry for what it held.
+_STORED_NOTHING = ("not_requested", "below_minimum")
 
 # Without content blocks a change inside the messages cannot be told apart.
 _IN_MESSAGES = ("volatile_value", "media_changed", "message_edited", "history_rewritten")
@@ -111,7 +114,7 @@ def _continues(memory: Memory, scope: Scope, prompt: Prompt, known: int) -> bool
     if prompt.blocks is None:
         return True
     nearest = memory.last_of_session(scope, prompt.request)
-    return nearest is not None and _extends(prompt, nearest)
+    return nearest is not None and _extends(prompt, nearest.request)
 
 
 def only_new(prompt: Prompt, read: int, limit: int) -> Explanation:
@@ -178,24 +181,32 @@ def _parted(work: Explainer, memory: Memory, scope: Scope, known: int, held: int
     if prompt.blocks is None:
         _parted_in_token_blocks(work, held)
         return
-    nearest = memory.last_of_session(scope, prompt.request)
-    same_session = nearest is not None and prompt.request.session_id is not None
+    earlier = memory.last_of_session(scope, prompt.request)
+    same_session = earlier is not None and prompt.request.session_id is not None
     if not same_session and known:
-        nearest = memory.holder(scope, prompt.hashes[known - 1])
-    if nearest is None or nearest.blocks is None:
+        earlier = memory.holder(scope, prompt.hashes[known - 1])
+    nearest = None if earlier is None else earlier.request
+    theirs = None if nearest is None else nearest.blocks
+    if earlier is None or nearest is None or theirs is None:
         return
     part = None
     if not _extends(prompt, nearest):
-        part = diverge(prompt.blocks, prompt.tokens, nearest.blocks, work.limit, same_session)
+        part = diverge(prompt.blocks, prompt.tokens, theirs, work.limit, same_session)
     changed = changed_settings(prompt, nearest)
     if changed and held and (part is None or _settings_start(prompt, changed) <= part.start):
         work.cover(
             held, "settings_changed", settings=sorted(changed), compared_with=nearest.request_id
         )
+    elif prompt.has_image is not None and prompt.has_image != any_image(theirs):
+        end = held if part is None else max(held, part.end)
+        work.cover(end, "media_changed", compared_with=nearest.request_id)
     elif part is not None:
         _cover_divergence(work, part, held, nearest)
-    elif held > work.at and not _asked(nearest):
-        work.cover(held, "not_requested", not_requested_by=nearest.request_id)
+    elif earlier.reason in _STORED_NOTHING:
+        work.cover(held, earlier.reason, compared_with=nearest.request_id)
+    else:
+        note = "no earlier request asked for an entry at any boundary that was looked up"
+        work.cover(held, "not_requested", compared_with=nearest.request_id, note=note)
 
 
 def _extends(prompt: Prompt, nearest: Request) -> bool:
@@ -214,15 +225,16 @@ def _settings_start(prompt: Prompt, changed: set[str]) -> int:
 
 
 def _cover_divergence(work: Explainer, part: Divergence, held: int, nearest: Request) -> None:
+    """The reason of the divergence; another conversation behind a shared prefix is none."""
+    session = work.prompt.request.session_id
+    other = None not in (session, nearest.session_id) and session != nearest.session_id
+    if other and part.end <= part.start:
+        note = "no entry was asked for at the end of the prefix that both conversations share"
+        work.cover(held, "not_requested", compared_with=nearest.request_id, note=note)
     work.cover(
         max(part.end, held), part.reason, compared_with=nearest.request_id,
         **part.evidence,
     )  # fmt: skip
-
-
-def _asked(request: Request) -> bool:
-    blocks = request.blocks or []
-    return request.cache_mode not in (None, "none") or any(b.marker for b in blocks)
 
 
 def changed_settings(prompt: Prompt, nearest: Request) -> set[str]:

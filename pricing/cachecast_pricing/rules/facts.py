@@ -41,12 +41,20 @@ class IntervalExtended(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Interval(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Breakpoint steps in tokens by model, and lifetimes."""
+    """Breakpoint steps in tokens by model, lifetimes, and settings that do not isolate."""
 
     source: str
+    not_in_key: list[str]
     steps: dict[str, int]
     life_s: IntervalLife
     extended: IntervalExtended
+
+
+class Models(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Models that have a property, with the source that says so."""
+
+    models: list[str]
+    source: str
 
 
 class Units(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -65,6 +73,8 @@ class ProviderFacts(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     setting: list[KeySetting] = []
     interval: Interval | None = None
     units: Units | None = None
+    twelve_hours: Models | None = None
+    strips_thinking: Models | None = None
 
     def minimum_for(self, model: str) -> int:
         """Shortest cached prefix of `model`, in tokens."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from cachecast_datasets.errors import BadInput
+from cachecast_pricing.model_ids import ModelRef
 from cachecast_pricing.rules.facts import all_facts
 from cachecast_pricing.rules.interval import IntervalBoundaries
 from cachecast_pricing.rules.marked import MarkedBoundaries
@@ -41,6 +42,11 @@ def family_of(provider: str, model: str) -> str:
     if facts.interval is not None and model in facts.interval.steps:
         return "interval"
     return facts.family
+
+
+def offers(ref: ModelRef, ttl: str | None) -> bool:
+    """Whether markers of this lifetime may be asked of the model (None: always)."""
+    return ttl is None or ttl in TTLS.get(family_of(ref.provider, ref.model), ())
 
 
 def rules_for(

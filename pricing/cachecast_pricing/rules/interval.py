@@ -33,7 +33,8 @@ class IntervalBoundaries:
         self.extended = setup.model in facts.interval.extended.models
         self.minimum = setup.minimum
         self.settings = settings
-        self.key_settings = facts.setting
+        out = facts.interval.not_in_key
+        self.key_settings = [s for s in facts.setting if s.name not in out]
         self.memory = setup.memory
         self.store = EntryStore(self.memory, settings.grace_us)
         self.trees = Trees()
@@ -59,7 +60,7 @@ class IntervalBoundaries:
         shared, node = tree.locate(runs)
         live = runs.tokens_at(live_length(node, shared, now_us))
         read = self._reported(live)
-        asked = self.settings.mark != "none" and request.cache_mode != "none"
+        asked = self.settings.mark != "none"  # the provider itself has no way to opt out
         if not asked:
             explanation, read = not_requested(prompt), 0
         elif runs.limit < self.minimum:
@@ -68,7 +69,7 @@ class IntervalBoundaries:
             explanation = explain(
                 self.memory, scope, prompt, read=read, limit=runs.limit, known=known,
                 look_ups=range(len(prompt.keys)), now_us=now_us,
-                found=_found(live, runs.tokens_at(shared), node, now_us),
+                found=self._found(read, live, runs.tokens_at(shared), node, now_us),
             )  # fmt: skip
         plan = Plan(
             scope, now_us, self._end_entry(prompt, request), None,
@@ -78,9 +79,22 @@ class IntervalBoundaries:
             path = plan.path = Path(tree, tree.insert(runs, shared, node))
             path.announce()
             self.store.announce(plan)
-        self.memory.remember(scope, request, prompt.hashes, known)
+        self.memory.remember(scope, request, prompt.hashes, known, explanation.reason)
         self.trees.tidy(now_us, self.life_us(request))
         return Match(read, runs.limit, explanation, plan)
+
+    def _found(
+        self, read: int, live: int, shared: int, node: Node | None, now_us: int
+    ) -> list[Found]:
+        """What a run would have given were it alive already or still, and the rounding behind."""
+        found: list[Found] = []
+        possible = self._reported(shared)
+        if shared > live and node is not None and possible > read:
+            reason, evidence = _absence(node, now_us)
+            found.append((possible, reason, evidence))
+        short = not read and 0 < shared < self.minimum
+        found.append((shared, "below_minimum" if short else "block_rounding", {}))
+        return found
 
     def _reported(self, live: int) -> int:
         hidden = self.settings.hidden
@@ -128,15 +142,9 @@ class IntervalBoundaries:
         ]
 
 
-def _found(live: int, shared: int, node: Node | None, now_us: int) -> list[Found]:
-    """The rounding below the live run, and the run that is not (or not yet) alive behind it."""
-    found: list[Found] = [(live, "block_rounding", {})]
-    if shared > live and node is not None:
-        if node.pending or node.ready_us > now_us:
-            found.append((shared, "concurrent_with_writer", {}))
-        elif node.expiry_us >= 0:
-            expired_s = (now_us - node.expiry_us) / SECOND_US
-            found.append((shared, "ttl_expired", {"expired_s_ago": expired_s}))
-        else:
-            found.append((shared, "aborted_writer", {}))
-    return found
+def _absence(node: Node, now_us: int) -> tuple[str, dict[str, float]]:
+    if node.pending or node.ready_us > now_us:
+        return "concurrent_with_writer", {}
+    if node.expiry_us >= 0:
+        return "ttl_expired", {"expired_s_ago": (now_us - node.expiry_us) / SECOND_US}
+    return "aborted_writer", {}

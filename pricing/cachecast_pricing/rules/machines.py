@@ -25,11 +25,11 @@ class Machines:
     def place(self, prompt: Prompt, scope: Scope, now_us: int) -> tuple[int, bool]:
         """(machine, whether the request stands beyond 15 in its minute)."""
         cache_key = prompt.request.settings.get("prompt_cache_key")
-        first = prompt.hashes[0] if prompt.hashes else 0
+        first = first_text(prompt.request.session_id, prompt.hashes, prompt.names)
         return self.count(scope, cache_key, first, now_us)
 
     def count(
-        self, scope: Scope, cache_key: str | None, first: int, now_us: int
+        self, scope: Scope, cache_key: str | None, first: object, now_us: int
     ) -> tuple[int, bool]:
         """The same, from the routing key's parts: the caller's key and the prompt's first hash."""
         minute = now_us // MINUTE_US
@@ -43,6 +43,16 @@ class Machines:
         machine = 0 if self.overflow is None else (count - 1) // self.overflow
         self.most = max(self.most, machine + 1)
         return machine, busy
+
+
+def first_text(session: str | None, hashes: list[int], names: list[str], at: int = 0) -> object:
+    """What stands for the prompt's first tokens: its first block, else its tools and system text.
+
+    A log of token blocks that knows neither has no boundary that stays: its session stands in.
+    """
+    if at < len(hashes) and names[at] not in ("turn", "shared", "end"):
+        return hashes[at]
+    return session
 
 
 def machine_salt(machine: int) -> int:

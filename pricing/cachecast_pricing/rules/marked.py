@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.explain import explain, held_index
-from cachecast_pricing.rules.markers import anthropic_marks
+from cachecast_pricing.rules.markers import MARK_NOTES, anthropic_marks
 from cachecast_pricing.rules.memory import Scope
 from cachecast_pricing.rules.next_turn import BoundaryLists, usual_explanation, usual_hit
 from cachecast_pricing.rules.prompt import Prompt
@@ -28,7 +28,10 @@ class MarkedBoundaries:
         self.minimum = setup.minimum
         self.listed = setup.model in facts.minimum.models
         self.lookback_off = False
-        self.policy = settings.mark or ("log" if setup.carries_markers else "auto")
+        old = facts.strips_thinking
+        self.strips_thinking = old is not None and setup.model in old.models
+        self.carries_markers = setup.carries_markers
+        self.policy = settings.mark or "auto"
         self.settings = settings
         self.shortcut = self.policy in ("auto", "last", "system+last")
         self.key_settings = [
@@ -43,8 +46,8 @@ class MarkedBoundaries:
             match = self._next_turn(request, now_us)
             if match is not None:
                 return match
-        prompt = Prompt(request, self.key_settings, images=True)
-        marks = anthropic_marks(prompt, self.policy, self.settings.ttl)
+        prompt = Prompt(request, self.key_settings, True, self.strips_thinking)
+        marks = anthropic_marks(prompt, self._policy(prompt), self.settings.ttl)
         if marks.rejected is not None:
             return Match(0, 0, refusal(marks.rejected), None, marks.rejected)
         memory = self.memory
@@ -70,11 +73,18 @@ class MarkedBoundaries:
         writes = [(prompt.keys[i], prompt.tokens[i], TTL_US[ttl]) for i, ttl in usable]
         plan = Plan(scope, now_us, writes, hit, _split(prompt, usable, read))
         self.store.announce(plan)
-        memory.remember(scope, request, prompt.hashes, known)
+        memory.remember(scope, request, prompt.hashes, known, explanation.reason)
         return Match(read, limit, explanation, plan)
 
     def usual(
-        self, scope: Scope, lists: BoundaryLists, first: int, end: int, total: int, now_us: int
+        self,
+        scope: Scope,
+        session: str | None,
+        lists: BoundaryLists,
+        first: int,
+        end: int,
+        total: int,
+        now_us: int,
     ) -> Plan | None:
         """The plan of a usual next turn, announced and remembered; None for any other request.
 
@@ -108,12 +118,19 @@ class MarkedBoundaries:
         if total is None or lists is None or request.speed is not None:
             return None
         scope = self.memory.scope(request)
-        plan = self.usual(scope, lists, 0, len(lists.hashes), total, now_us)
+        end = len(lists.hashes)
+        plan = self.usual(scope, request.session_id, lists, 0, end, total, now_us)
         if plan is None:
             return None
         read, limit = plan.usage.cache_read, plan.writes[-1][1]
         plan.usage = plan.usage._replace(output=request.output_tokens or 0)
         return Match(read, limit, usual_explanation(read, limit, total), plan)
+
+    def _policy(self, prompt: Prompt) -> str:
+        """The scenario's own, else the log's markers where the log could have shown any."""
+        if self.settings.mark is None and self.carries_markers and prompt.blocks is not None:
+            return "log"
+        return self.policy
 
     def _find(
         self, prompt: Prompt, scope: Scope, marks: Sequence[tuple[int, str]], now_us: int
@@ -133,7 +150,7 @@ class MarkedBoundaries:
     def _ordinals(self, prompt: Prompt) -> list[int] | None:
         """Look-back positions: a run of tool_use or tool_result blocks counts as one (A2)."""
         if prompt.blocks is None:
-            if prompt.positions[-1:] == [None] or None in prompt.positions:
+            if None in prompt.positions:
                 self.lookback_off = True
                 return None
             return prompt.positions  # type: ignore[return-value]
@@ -163,9 +180,12 @@ class MarkedBoundaries:
         self.store.lose(match.plan)
         return match.plan.usage
 
+    def _by_log(self) -> bool:
+        return self.settings.mark is None and self.carries_markers
+
     def notes(self) -> list[str]:
         """What the run has to say about itself."""
-        notes = []
+        notes = [MARK_NOTES["log" if self._by_log() else self.policy]]
         if not self.listed:
             notes.append(f"{self.model}: no source states a minimum, {self.minimum:,} assumed")
         if self.lookback_off:

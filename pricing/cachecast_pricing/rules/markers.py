@@ -9,6 +9,17 @@ ANTHROPIC_MARKERS = ("5m", "1h")
 OPENAI_MARKERS = ("breakpoint", "30m", "12h")
 MOST_MARKERS = 4
 
+# what a result says of its markers
+MARK_NOTES = {
+    "log": "markers as the log has them (mark=log)",
+    "auto": "markers after the tools and system text and at the end (mark=auto), "
+    "which the log itself cannot show",
+    "last": "one marker at the end (mark=last)",
+    "system+last": "markers after the tools and system text and at the end (mark=system+last)",
+    "none": "no markers (mark=none)",
+    "translate": "markers as the log has them, other providers' translated (mark=translate)",
+}
+
 
 class Marks(NamedTuple):
     """Marked positions `(index, ttl)`, ascending; `rejected` is why the provider would refuse."""
@@ -89,21 +100,40 @@ def last_holder(prompt: Prompt) -> int | None:
 
 def _from_log(prompt: Prompt, translate: bool, ttl: str | None) -> Marks:
     blocks = prompt.blocks or []
-    explicit: list[tuple[int, str]] = []
-    for i, block in enumerate(blocks):
-        if block.marker in ANTHROPIC_MARKERS:
-            explicit.append((i, ttl or block.marker))
-        elif translate and block.marker in OPENAI_MARKERS and holds_marker(block):
-            explicit.append((i, ttl or ("1h" if block.marker == "12h" else "5m")))
-    on_thinking = [i for i, _ in explicit if not holds_marker(blocks[i])]
-    if on_thinking:
+    explicit = [
+        (i, ttl or block.marker)
+        for i, block in enumerate(blocks)
+        if block.marker is not None and block.marker in ANTHROPIC_MARKERS
+    ]
+    if any(not holds_marker(blocks[i]) for i, _ in explicit):
         return Marks(rejected="marker on a thinking or empty block")
-    if translate:
-        explicit = explicit[-MOST_MARKERS:]
     mode = prompt.request.cache_mode
-    if mode in ("auto", "auto:1h") or (translate and mode == "implicit"):
+    if translate and not explicit:
+        return _translated(prompt, ttl, implicit=mode == "implicit")
+    if mode in ("auto", "auto:5m", "auto:1h"):
         return _with_automatic(prompt, explicit, ttl or ("1h" if mode == "auto:1h" else "5m"))
     return _checked(explicit)
+
+
+def _translated(prompt: Prompt, ttl: str | None, implicit: bool) -> Marks:
+    """OpenAI's latest breakpoints as markers, within Anthropic's limits; 12h becomes 1h.
+
+    Only what OpenAI would write is translated: the latest three and the implicit one, or four.
+    """
+    found = [
+        (i, ttl or ("1h" if block.marker == "12h" else "5m"))
+        for i, block in enumerate(prompt.blocks or ())
+        if block.marker in OPENAI_MARKERS and holds_marker(block)
+    ]
+    marks = dict(found[-(MOST_MARKERS - 1) :] if implicit else found[-MOST_MARKERS:])
+    last = last_holder(prompt)
+    if implicit and last is not None:
+        marks.setdefault(last, ttl or "5m")
+    lifted, life = [], "5m"
+    for i, own in sorted(marks.items(), reverse=True):  # a 1h marker lifts those before it
+        life = "1h" if "1h" in (own, life) else "5m"
+        lifted.append((i, life))
+    return Marks(tuple(reversed(lifted)))
 
 
 def _with_automatic(prompt: Prompt, explicit: list[tuple[int, str]], ttl: str) -> Marks:

@@ -7,12 +7,15 @@ requests of the scope contained, stored or not. Nothing is remembered for longer
 """
 
 from collections import OrderedDict
+from typing import NamedTuple
 
 from cachecast_datasets.request import Request
 
 HORIZON_US = 30 * 86_400 * 1_000_000  # 30 days
 SWEEP_EVERY = 50_000  # requests between two clean-ups
-RECENT_REQUESTS = 4_096  # whole requests kept to compare a divergence with
+# Whole requests kept to compare a divergence with: the latest, and the last of each session.
+RECENT_REQUESTS = 1_024
+RECENT_SESSIONS = 2_048
 
 NEVER = -1
 
@@ -47,8 +50,18 @@ class Entry:
         return "ttl_expired"
 
 
+class Earlier(NamedTuple):
+    """An earlier request, and why it did not read more."""
+
+    request: Request
+    reason: str | None
+
+
 class Scope:
-    """One isolated cache: its entries by key, and by hash the ordinal of the last holder."""
+    """One isolated cache: its entries by key, and by hash the ordinal of a holder.
+
+    Only the longest known prefix of a request gets its newest holder.
+    """
 
     __slots__ = ("entries", "held", "key")
 
@@ -67,13 +80,12 @@ def scope_key(request: Request) -> tuple[str | None, ...]:
 class Memory:
     """Every scope of one provider, and the requests that explanations compare with."""
 
-    def __init__(self, grace_us: int = 0) -> None:
-        self.grace_us = grace_us
+    def __init__(self) -> None:
         self.scopes: dict[tuple[str | None, ...], Scope] = {}
         self.written_in: dict[int, Scope] = {}  # key -> the last scope that wrote it
         self.ordinal = 0
-        self._recent: OrderedDict[int, Request] = OrderedDict()
-        self._last: OrderedDict[tuple[object, ...], Request] = OrderedDict()
+        self._recent: OrderedDict[int, Earlier] = OrderedDict()
+        self._last: OrderedDict[tuple[object, ...], Earlier] = OrderedDict()
         self._ages: list[tuple[int, int]] = []  # (ordinal, when) at each sweep
 
     def scope(self, request: Request) -> Scope:
@@ -87,14 +99,24 @@ class Memory:
             scope = self.scopes[key] = Scope(key)
         return scope
 
-    def remember(self, scope: Scope, request: Request, hashes: list[int], known: int) -> None:
-        """`request` held every prefix in `hashes`; the first `known` of them are known already."""
+    def remember(
+        self, scope: Scope, request: Request, hashes: list[int], known: int, reason: str | None
+    ) -> None:
+        """`request` held every prefix in `hashes`, the first `known` of which are known already.
+
+        `reason` is why it did not read more itself.
+        """
         self.hold(scope, hashes, max(0, known - 1), len(hashes), request.arrival_us)
         if request.blocks is not None:  # token blocks leave nothing to compare with
-            self._recent[self.ordinal] = request
+            earlier = Earlier(request, reason)
+            self._recent[self.ordinal] = earlier
             if len(self._recent) > RECENT_REQUESTS:
                 self._recent.popitem(last=False)
-            self._last[(scope.key, request.session_id, request.agent_id)] = request
+            session = (scope.key, request.session_id, request.agent_id)
+            self._last[session] = earlier
+            self._last.move_to_end(session)
+            if len(self._last) > RECENT_SESSIONS:
+                self._last.popitem(last=False)
 
     def hold(self, scope: Scope, hashes: list[int], first: int, end: int, now_us: int) -> None:
         """One more request held the prefixes `first <= i < end` of `hashes`."""
@@ -105,11 +127,11 @@ class Memory:
         if ordinal % SWEEP_EVERY == 0:
             self._sweep(now_us)
 
-    def last_of_session(self, scope: Scope, request: Request) -> Request | None:
+    def last_of_session(self, scope: Scope, request: Request) -> Earlier | None:
         """The nearest earlier request of the same session and sub-agent in the scope."""
         return self._last.get((scope.key, request.session_id, request.agent_id))
 
-    def holder(self, scope: Scope, hash_value: int) -> Request | None:
+    def holder(self, scope: Scope, hash_value: int) -> Earlier | None:
         """The last request that held the prefix, if it is still remembered whole."""
         ordinal = scope.held.get(hash_value)
         return None if ordinal is None else self._recent.get(ordinal)
@@ -132,6 +154,6 @@ class Memory:
             if not scope.entries and not scope.held:
                 del self.scopes[key]
         self.written_in = {k: scope for k, scope in self.written_in.items() if k in scope.entries}
-        for session, request in list(self._last.items()):
-            if request.arrival_us < oldest:
+        for session, earlier in list(self._last.items()):
+            if earlier.request.arrival_us < oldest:
                 del self._last[session]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 
+from cachecast_datasets.boundaries import content_boundaries
 from cachecast_datasets.hashing import content_hash
 from cachecast_datasets.request import ContentBlock, Request
 from cachecast_pricing.rules.facts import KeySetting
@@ -20,28 +21,43 @@ class Prompt:
 
     `tokens`, `hashes` (chained, of the text alone), `keys` (hash and settings), `names` and
     `positions` are parallel, `blocks` too if known; `total` is the whole prompt in tokens,
-    `output` the answer. `settings` are the key settings that differ from their defaults.
+    `output` the answer. `settings` are the key settings that differ from their defaults,
+    `has_image` is None where images are not part of the key.
     """
 
     __slots__ = (
-        "blocks", "hashes", "key_settings", "keys", "names", "output", "positions", "request",
-        "settings", "tokens", "total",
+        "blocks", "has_image", "hashes", "key_settings", "keys", "names", "output", "positions",
+        "request", "settings", "tokens", "total",
     )  # fmt: skip
 
-    def __init__(self, request: Request, key_settings: Sequence[KeySetting], images: bool) -> None:
+    def __init__(
+        self,
+        request: Request,
+        key_settings: Sequence[KeySetting],
+        images: bool,
+        strips_thinking: bool = False,
+    ) -> None:
         boundaries = request.boundaries
-        assert boundaries is not None  # commands refuse logs without boundaries
+        assert boundaries is not None  # the world takes requests without them as reported
+        stripped = 0
+        self.blocks: list[ContentBlock] | None = request.blocks
+        if strips_thinking and self.blocks is not None:
+            self.blocks, stripped = without_old_thinking(self.blocks)
+            if stripped:
+                boundaries = content_boundaries(self.blocks)
         self.request = request
         self.tokens = boundaries.tokens
         self.hashes = boundaries.hashes
         self.names = boundaries.names
         self.positions = boundaries.positions
-        self.blocks: list[ContentBlock] | None = request.blocks
         total = request.prompt_tokens
-        self.total = total if total is not None else (self.tokens[-1] if self.tokens else 0)
+        if total is None:
+            total, stripped = (self.tokens[-1] if self.tokens else 0), 0
+        self.total = total - stripped
         self.output = request.output_tokens or 0
         self.key_settings = key_settings
         self.settings = NO_SETTINGS
+        self.has_image: bool | None = None
         self.keys = self.hashes
         if self.blocks is not None or request.settings or request.speed is not None:
             salts = self._salts(request, key_settings, images)
@@ -54,7 +70,9 @@ class Prompt:
         """One salt a level, each including the levels before it; None if nothing is set."""
         if request.settings or request.speed is not None:
             self.settings = active_settings(request, key_settings)
-        has_image = images and _any_image(self.blocks or ())
+        if images:
+            self.has_image = any_image(self.blocks or ())
+        has_image = bool(self.has_image)
         if not self.settings and not has_image:
             return None
         salts, salt = [], 0
@@ -69,8 +87,11 @@ class Prompt:
         return salts
 
     def _keyed(self, salts: list[int]) -> list[int]:
-        pairs = zip(self.hashes, self.names, strict=True)
-        return [h ^ salts[_LEVEL_OF.get(name, 2)] for h, name in pairs]
+        keys, level = [], 0
+        for value, name in zip(self.hashes, self.names, strict=True):
+            level = max(level, _LEVEL_OF.get(name, 2))  # what follows a message is one
+            keys.append(value ^ salts[level])
+        return keys
 
     def level_start(self, level: str) -> int:
         """Tokens before the first position that a setting of `level` reaches."""
@@ -81,7 +102,22 @@ class Prompt:
         return self.total
 
 
-def _any_image(blocks: Sequence[ContentBlock]) -> bool:
+def without_old_thinking(blocks: list[ContentBlock]) -> tuple[list[ContentBlock], int]:
+    """The blocks as older Claude models see them, and how many tokens fell out.
+
+    A user turn that is no tool result strips the thinking before it (Anthropic, 2026-08-22).
+    """
+    turns = [i for i, b in enumerate(blocks) if b.section == "user" and b.kind != "tool_result"]
+    last = turns[-1] if turns else 0
+    old = {i for i in range(last) if blocks[i].kind == "thinking"}
+    if not old:
+        return blocks, 0
+    kept = [block for i, block in enumerate(blocks) if i not in old]
+    return kept, sum(blocks[i].tokens for i in old)
+
+
+def any_image(blocks: Sequence[ContentBlock]) -> bool:
+    """Whether an image stands anywhere among the blocks."""
     return any(block.kind == "image" for block in blocks)
 
 

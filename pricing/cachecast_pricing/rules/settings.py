@@ -1,7 +1,7 @@
 """The settings of one scenario's cache rules: design §10's keys of `--as`, parsed strictly."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cachecast_datasets.errors import BadInput
@@ -129,8 +129,31 @@ def with_key(settings: RuleSettings, key: str, text: str) -> RuleSettings:
     return replace(settings, **change)
 
 
-def changed(settings: RuleSettings) -> dict[str, object]:
-    """The settings that differ from their defaults, by field name."""
+# which families a key concerns; the others take no notice of it
+CONCERNS: dict[str, tuple[str, ...]] = {
+    "ttl": ("marked", "written"),
+    "mark": ("marked", "written", "interval"),
+    "lookback": ("marked",),
+    "group_tools": ("marked",),
+    "lookup": ("written",),
+    "upgrade": ("marked",),
+    "tool_choice": ("marked",),
+    "hidden": ("interval",),
+    "tail": ("written",),
+    "interval": ("units",),
+    "unit": ("units",),
+    "output_units": ("units",),
+    "build_delay": ("units",),
+    "overflow": ("written",),
+}
+
+
+def without_effect(settings: RuleSettings, family: str) -> list[str]:
+    """Keys of `--as` that were changed and that this family takes no notice of."""
     default = RuleSettings()
-    names = [f.name for f in fields(settings)]
-    return {n: getattr(settings, n) for n in names if getattr(settings, n) != getattr(default, n)}
+    return [
+        key
+        for key, (field_name, _) in _PARSERS.items()
+        if getattr(settings, field_name) != getattr(default, field_name)
+        and family not in CONCERNS.get(key, (family,))
+    ]

@@ -1,6 +1,6 @@
 """Writing entries in two steps: announced at the look-up, readable when the response starts."""
 
-from cachecast_pricing.rules.memory import Entry, Memory, Scope
+from cachecast_pricing.rules.memory import NEVER, Entry, Memory, Scope
 from cachecast_pricing.rules.prompt import Prompt
 from cachecast_pricing.rules.reasons import Explanation, Segment
 from cachecast_pricing.usage import Usage
@@ -85,15 +85,28 @@ class EntryStore:
             self._make(plan, entry, plan.output, max(now_us, plan.end_us))
 
     def _make(self, plan: Plan, entry: Entry, write: tuple[int, int, int], now_us: int) -> None:
+        key, tokens, ttl_us = write
+        expiry_us = plan.start_us + ttl_us + self.grace_us
         if entry.expiry_us < now_us:  # not there, or not there any more
-            key, entry.tokens, entry.ttl_us = write
+            entry.tokens, entry.ttl_us = tokens, ttl_us
             entry.ready_us = now_us + self.delay_us
-            self.memory.written_in[key] = plan.scope
-        elif self.upgrade and write[2] > entry.ttl_us:
-            entry.ttl_us = write[2]
-        expiry_us = plan.start_us + entry.ttl_us + self.grace_us
+            entry.lost_until_us = NEVER
+            self._note_writer(plan.scope, key, expiry_us)
+        elif ttl_us > entry.ttl_us and (self.upgrade or tokens > plan.usage.cache_read):
+            entry.ttl_us = ttl_us  # a longer life was asked for, or paid for by a second writer
+        else:
+            expiry_us = plan.start_us + entry.ttl_us + self.grace_us
         if expiry_us > entry.expiry_us:
             entry.expiry_us = expiry_us
+
+    def _note_writer(self, scope: Scope, key: int, expiry_us: int) -> None:
+        """Of several scopes with this prefix, remember the one in which it lives longest."""
+        known = self.memory.written_in.get(key)
+        if known is not None and known is not scope:
+            other = known.entries.get(key)
+            if other is not None and other.expiry_us > expiry_us:
+                return
+        self.memory.written_in[key] = scope
 
     def lose(self, plan: Plan) -> None:
         """The writer ended before its first token: for one lifetime its entries are missed."""

@@ -60,7 +60,7 @@ class WholePrefixUnits:
         path = plan.path = Path(tree, tree.insert(runs, shared, node))
         path.announce()
         self.store.announce(plan)
-        self.memory.remember(scope, request, prompt.hashes, known)
+        self.memory.remember(scope, request, prompt.hashes, known, explanation.reason)
         self.trees.tidy(now_us, self.life_us)
         return Match(read, runs.limit, explanation, plan)
 
@@ -111,7 +111,9 @@ class WholePrefixUnits:
         hit = scope.entries.get(runs.hash_at(whole)) if whole else None
         usage = Usage(fresh=prompt.total - read, cache_read=read, output=prompt.output)
         plan = Plan(scope, now_us, writes, hit, usage)
-        if self.settings.output_units and request.answer_hash is not None and runs.count:
+        whole_answer = request.answer_hash is not None and request.status != "aborted"
+        if self.settings.output_units and whole_answer and runs.count:
+            assert request.answer_hash is not None
             end = chain(chain(runs.hash_at(runs.count), _ASSISTANT), request.answer_hash)
             plan.output = (end, prompt.total + (request.output_tokens or 0), life)
             plan.end_us = now_us + round((request.end_s or 0.0) * SECOND_US)
@@ -144,8 +146,9 @@ class WholePrefixUnits:
         """What the run has to say about itself."""
         hours = (self.life_us // SECOND_US) / 3600
         notes = [
+            "markers are ignored: caching is automatic",
             f"DeepSeek promises no lifetime: units live {hours:g} h after their last use, "
-            f"readable {self.settings.build_delay_s:g} s after the response started"
+            f"readable {self.settings.build_delay_s:g} s after the response started",
         ]
         if self.token_blocks:
             notes.append(

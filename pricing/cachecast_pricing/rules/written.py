@@ -8,7 +8,7 @@ entry becomes readable (here: when its writer's response starts).
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.breakpoints import Breakpoints, breakpoints
 from cachecast_pricing.rules.explain import Found, explain, held_index
-from cachecast_pricing.rules.machines import Machines, machine_salt
+from cachecast_pricing.rules.machines import Machines, first_text, machine_salt
 from cachecast_pricing.rules.memory import Scope
 from cachecast_pricing.rules.next_turn import (
     ANY_POSITION,
@@ -26,12 +26,26 @@ from cachecast_pricing.usage import Usage
 _ENDINGS = ("turn", "system", "end")  # what is looked up on logs that know only token blocks
 
 
+_IMPLICIT = "implicit caching: each request writes at its latest message ending"
+_MARK_NOTES = {
+    "log": f"{_IMPLICIT}, and at the log's own breakpoints (mark=log)",
+    "auto": f"{_IMPLICIT} (mark=auto)",
+    "last": f"{_IMPLICIT} (mark=last)",
+    "system+last": f"{_IMPLICIT}, and after the initial system text (mark=system+last)",
+    "none": "explicit mode without breakpoints: nothing is cached (mark=none)",
+    "translate": f"{_IMPLICIT}, and at the log's markers as breakpoints (mark=translate)",
+}
+
+
 class WrittenBoundaries:
     """OpenAI's cache from GPT-5.6 on, for one scenario."""
 
     def __init__(self, setup: Setup) -> None:
         facts, settings = setup.facts, setup.settings
+        self.model = setup.model
         self.minimum = setup.minimum
+        half_days = facts.twelve_hours
+        self.half_days = half_days is not None and setup.model in half_days.models
         self.policy = settings.mark or "log"
         self.settings = settings
         self.key_settings = facts.setting
@@ -49,13 +63,20 @@ class WrittenBoundaries:
                 return match
         prompt = Prompt(request, self.key_settings, images=False)
         points = breakpoints(prompt, self.policy, self.settings.ttl, self.settings.lookup)
-        if points.rejected is not None:
-            return Match(0, 0, refusal(points.rejected), None, points.rejected)
+        rejected = points.rejected
+        if (
+            rejected is None
+            and not self.half_days
+            and any(ttl == "12h" for _, ttl in points.writes)
+        ):
+            rejected = f"ttl 12h is not offered by {self.model}"
+        if rejected is not None:
+            return Match(0, 0, refusal(rejected), None, rejected)
         memory = self.memory
         scope = memory.scope(request)
         known = held_index(prompt, scope)
         if not points.writes:
-            memory.remember(scope, request, prompt.hashes, known)
+            memory.remember(scope, request, prompt.hashes, known, "not_requested")
             plan = Plan(scope, now_us, [], None, Usage(fresh=prompt.total, output=prompt.output))
             return Match(0, 0, not_requested(prompt), plan)
         machine, busy = self.machines.place(prompt, scope, now_us)
@@ -70,11 +91,18 @@ class WrittenBoundaries:
             match.explanation = match.explanation._replace(candidates=("routed_elsewhere",))
         if machine:
             match.explanation = self._routed(match, prompt, scope, machine, now_us)
-        memory.remember(scope, request, prompt.hashes, known)
+        memory.remember(scope, request, prompt.hashes, known, match.explanation.reason)
         return match
 
     def usual(
-        self, scope: Scope, lists: BoundaryLists, first: int, end: int, total: int, now_us: int
+        self,
+        scope: Scope,
+        session: str | None,
+        lists: BoundaryLists,
+        first: int,
+        end: int,
+        total: int,
+        now_us: int,
     ) -> Plan | None:
         """The plan of a usual next turn, announced and remembered; None for any other request.
 
@@ -90,7 +118,9 @@ class WrittenBoundaries:
             scope, now_us, [(hashes[last], limit, TTL_US["30m"])],
             scope.entries[hashes[found]], usage,
         )  # fmt: skip
-        plan.path = self.machines.count(scope, None, hashes[first], now_us)[1]
+        plan.path = self.machines.count(
+            scope, None, first_text(session, hashes, lists.names, first), now_us
+        )[1]
         self.store.announce(plan)
         self.memory.hold(scope, hashes, found, end, now_us)
         return plan
@@ -100,7 +130,8 @@ class WrittenBoundaries:
         if total is None or lists is None or request.cache_mode is not None:
             return None
         scope = self.memory.scope(request)
-        plan = self.usual(scope, lists, 0, len(lists.hashes), total, now_us)
+        end = len(lists.hashes)
+        plan = self.usual(scope, request.session_id, lists, 0, end, total, now_us)
         if plan is None:
             return None
         read, limit = plan.usage.cache_read, plan.writes[-1][1]
@@ -112,10 +143,8 @@ class WrittenBoundaries:
 
     def _without_tail(self, prompt: Prompt) -> list[int]:
         """The measured last tokens behind the final message are never cached."""
-        tokens = list(prompt.tokens)
-        if tokens and tokens[-1] == prompt.total:
-            tokens[-1] = max(0, tokens[-1] - self.settings.tail)
-        return tokens
+        most = max(0, prompt.total - self.settings.tail)
+        return [min(tokens, most) for tokens in prompt.tokens]
 
     def _find(self, prompt: Prompt, scope: Scope, points: Breakpoints, now_us: int) -> int | None:
         for i in reversed(points.look_ups):
@@ -187,12 +216,14 @@ class WrittenBoundaries:
 
     def notes(self) -> list[str]:
         """What the run has to say about itself."""
+        notes = [_MARK_NOTES[self.policy]]
         busy = self.machines.busy_requests
         if not busy or self.settings.overflow is not None:
-            return []
+            return notes
         return [
+            *notes,
             f"{busy:,} requests stood beyond 15 a minute and key, where traffic can overflow to "
-            "other machines; no overflow was modelled (overflow=off)"
+            "other machines; no overflow was modelled (overflow=off)",
         ]
 
 
