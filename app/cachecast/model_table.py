@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from rich import box
 from rich.table import Table
 
 from cachecast.whole_table import fitting
@@ -42,7 +43,7 @@ def _table(
     table = Table(
         title=f"standard prices in {currencies} per million tokens", title_justify="left",
         caption="; ".join([*explained, "sources and other prices: --json"]),
-        caption_justify="left",
+        caption_justify="left", header_style="bold", box=box.SIMPLE_HEAD,
     )  # fmt: skip
     for title, right, _ in shown:
         if title == "model":

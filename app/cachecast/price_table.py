@@ -1,5 +1,6 @@
 """The price of one usage object as a table with nothing rounded."""
 
+from rich import box
 from rich.table import Table
 
 from cachecast.output import tokens
@@ -20,7 +21,10 @@ def exact(picounits: int, currency: str) -> str:
 def price_table(quote: Quote) -> Table:
     """One line for each class: tokens, price per million tokens, charge; then the totals."""
     currency = quote.charge.currency
-    table = Table(title=f"{quote.ref.model} ({quote.ref.provider})", title_justify="left")
+    table = Table(
+        title=f"{quote.ref.model} ({quote.ref.provider})", title_justify="left",
+        header_style="bold", box=box.SIMPLE_HEAD,
+    )  # fmt: skip
     table.add_column("class", no_wrap=True)
     for title in ("tokens", f"{currency} per MTok", "charge"):
         table.add_column(title, justify="right", no_wrap=True)

@@ -80,9 +80,9 @@ def quote(
     """
     ref = catalog.resolve(model, provider)
     when = parse_when(on, catalog.newest)
-    usage_object, how, named = usage_of(raw)
-    reading = read_usage(api or detect_api(usage_object, ref.provider), usage_object)
-    notes = [*when.notes, *response_notes(catalog, how, named, ref), *reading.notes]
+    found = usage_of(raw)
+    reading = read_usage(api or detect_api(found.usage, ref.provider), found.usage)
+    notes = [*when.notes, *response_notes(catalog, found, ref), *reading.notes]
     parts = [
         _part(catalog, _model_of(catalog, part, ref), part, model, when, tier, currency)
         for part in reading.iterations or (reading,)
@@ -95,7 +95,7 @@ def quote(
     plain = sum(part.without_cache for part in parts)
     dearest_plain = sum(part.without_cache_high for part in parts)
     notes += closing_notes(reading, total, (plain, dearest_plain))
-    notes += unpriced_note(usage_object)
+    notes += unpriced_note(found)
     if provider is None:
         notes += other_hosts(catalog, ref)
     highs = [part.high for part in parts]

@@ -7,6 +7,7 @@ from cachecast_pricing.moments import When
 from cachecast_pricing.money import decimal_string
 from cachecast_pricing.rates import RateCard
 from cachecast_pricing.reading import UsageReading
+from cachecast_pricing.responses import Found
 from cachecast_pricing.usage import Usage
 
 
@@ -46,16 +47,14 @@ def other_hosts(catalog: Catalog, ref: ModelRef) -> list[str]:
     return [f"priced at {ref.provider}; also listed by {', '.join(others)}: --provider chooses"]
 
 
-def response_notes(
-    catalog: Catalog, how: str | None, named: str | None, ref: ModelRef
-) -> list[str]:  # fmt: skip
+def response_notes(catalog: Catalog, found: Found, ref: ModelRef) -> list[str]:
     """That a whole response was given, and that it names another model than the one priced."""
-    if how is None:
+    if found.how is None:
         return []
-    own = catalog.find(named)
+    own = catalog.find(found.model)
     if own is None or own.model == ref.model:
-        return [how]
-    return [how, f"the response names {named}, but the prices are those of {ref.model}"]
+        return [found.how]
+    return [found.how, f"the response names {found.model}, but the prices are those of {ref.model}"]
 
 
 def closing_notes(reading: UsageReading, charged: Charge, plain: tuple[int, int]) -> list[str]:

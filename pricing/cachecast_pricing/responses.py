@@ -1,7 +1,7 @@
 """A whole response object -> the usage object inside it."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from cachecast_pricing.counts import UsageError
 
@@ -19,15 +19,24 @@ _COUNTS = frozenset(
 _MOST_WRAPPERS = 3
 
 
-def usage_of(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None, str | None]:
-    """(usage object, note, the response's own model); `raw` itself if it is no whole response.
+class Found(NamedTuple):
+    """A usage object; `how` says so if it stood inside a response, with that response's parts."""
+
+    usage: Mapping[str, Any]
+    how: str | None = None
+    model: str | None = None
+    output: Sequence[Any] = ()
+
+
+def usage_of(raw: Mapping[str, Any]) -> Found:
+    """The usage inside a whole response, or `raw` itself if it is a usage object.
 
     A response that names its service tier outside its usage keeps it. UsageError if the usage of a
     response is null, as in the events of a stream before its last.
     """
     response = _unwrapped(raw)
     if response is None:
-        return raw, None, None
+        return Found(raw)
     named = [name for name in _USAGES if name in response]
     name = next((name for name in named if isinstance(response[name], Mapping)), named[0])
     usage = response[name]
@@ -39,7 +48,13 @@ def usage_of(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None, str
     model = next(
         (response[m] for m in ("model", "modelVersion") if _is_text(response.get(m))), None
     )
-    return inner, f"a whole response: its {name!r} is what was read", model
+    output = response.get("output")
+    return Found(
+        inner,
+        f"a whole response: its {name!r} is what was read",
+        model,
+        output if isinstance(output, list) else (),
+    )
 
 
 def _unwrapped(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:

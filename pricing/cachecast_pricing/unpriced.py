@@ -5,27 +5,35 @@ and the like cost a fee of their own. Sources: openai-python, anthropic-sdk-pyth
 types, 2026-08; OpenRouter and xAI usage documentation, 2026-08/10.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cachecast_pricing.counts import UsageError, count_of
+from cachecast_pricing.responses import Found
 
 _MEDIA = ("audio", "image", "video", "document")
 # objects whose counts are calls of a tool that the provider runs and bills
-_CALLS = frozenset({"server_tool_use", "server_tool_use_details", "server_side_tool_usage_details"})
-_CALL_FIELDS = frozenset({"num_sources_used"})
+_CALLS = ("server_tool_use", "server_tool_use_details", "server_side_tool_usage_details")
+_CALL_COUNTS = ("web_search_requests", "web_fetch_requests", "num_sources_used")
+# items of a response's output that are such calls
+_CALL_ITEMS = (
+    "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+)  # fmt: skip
 _MODALITY_COUNTS = ("tokenCount", "token_count", "tokens")
 
 
-def unpriced(raw: Mapping[str, Any]) -> list[str]:
+def unpriced(found: Found) -> list[str]:
     """Each billable part that has no price here: "120 audio tokens (prompt_tokens_details)"."""
-    found = [*_media(raw, ""), *_modalities(raw), *_calls(raw)]
-    return [f"{count:,} {what}" for count, what in found]
+    calls = dict(_calls(found.usage)) or dict(_call_items(found))
+    parts = [*_media(found.usage, ""), *_modalities(found.usage)]
+    parts += [(count, name) for name, count in calls.items()]
+    return [f"{count:,} {what}" for count, what in parts]
 
 
-def unpriced_note(raw: Mapping[str, Any]) -> tuple[str, ...]:
+def unpriced_note(found: Found) -> tuple[str, ...]:
     """The one note about all such parts, or none."""
-    parts = unpriced(raw)
+    parts = unpriced(found)
     if not parts:
         return ()
     return (
@@ -65,16 +73,23 @@ def _modalities(raw: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
                 yield count, f"{medium} tokens ({name})"
 
 
-def _calls(raw: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
-    """Calls of tools that run at the provider."""
+def _calls(raw: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Calls of tools that run at the provider; the same count twice has the same name."""
     for name, value in raw.items():
-        if name in _CALLS and isinstance(value, Mapping):
-            for call, number in value.items():
-                count = _count(number)
-                if count:
-                    yield count, call.replace("_", " ")
-        elif name in _CALL_FIELDS and _count(value):
-            yield _count(value), name.removeprefix("num_").replace("_", " ")
+        if isinstance(value, Mapping):
+            inside = value.items() if name in _CALLS else _calls(value)
+            yield from ((call.replace("_", " "), _count(n)) for call, n in inside if _count(n))
+        elif name.endswith(_CALL_COUNTS) and _count(value):
+            call = name.rpartition(".")[2].removeprefix("num_")
+            yield call.replace("_", " "), _count(value)
+
+
+def _call_items(found: Found) -> Iterator[tuple[str, int]]:
+    """Such calls in the output of a whole response, whose usage does not count them."""
+    kinds = Counter(item.get("type") for item in found.output if isinstance(item, Mapping))
+    for kind in _CALL_ITEMS:
+        if kinds[kind]:
+            yield f"{kind.replace('_', ' ')}{'s' if kinds[kind] > 1 else ''}", kinds[kind]
 
 
 def _count(value: object) -> int:

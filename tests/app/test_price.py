@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shlex
 import sys
 from decimal import Decimal
@@ -146,7 +147,7 @@ def test_without_json_a_table_goes_to_stdout_and_notes_go_to_stderr(run: Any) ->
 def test_the_table_has_a_price_for_each_class_and_the_writes_by_lifetime(run: Any) -> None:
     out = run("price", "--model", "claude-opus-5", "--usage", json.dumps(USAGE)).out
 
-    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines()]
+    cells = [re.split(r"\s{2,}", line.strip()) for line in out.splitlines()]
     assert ["cache write 5m", "148", "6.25", "$0.000925"] in cells
     assert ["cache write 1h", "100", "10", "$0.001"] in cells
     assert ["output", "503", "25", "$0.012575"] in cells

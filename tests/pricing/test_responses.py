@@ -6,7 +6,7 @@ import pytest
 from priced import anthropic, chat, price, total
 
 from cachecast_pricing.counts import UsageError
-from cachecast_pricing.responses import usage_of
+from cachecast_pricing.responses import Found, usage_of
 
 USAGE = anthropic(fresh=50, read=1_000, out=5)
 
@@ -24,7 +24,7 @@ USAGE = anthropic(fresh=50, read=1_000, out=5)
     ],
 )
 def test_the_usage_inside_a_response_is_what_counts(raw: dict[str, Any]) -> None:
-    inner, how, _ = usage_of(raw)
+    inner, how, *_ = usage_of(raw)
 
     assert inner == USAGE
     assert how is not None
@@ -35,7 +35,7 @@ def test_the_usage_inside_a_response_is_what_counts(raw: dict[str, Any]) -> None
     "raw", [USAGE, chat(10, 5, 1), {"input": 3, "output": 4}, {}, {"message": "hello"}]
 )
 def test_a_usage_object_is_taken_as_it_is(raw: dict[str, Any]) -> None:
-    assert usage_of(raw) == (raw, None, None)
+    assert usage_of(raw) == Found(raw)
 
 
 def test_a_response_costs_what_its_usage_costs_and_a_note_says_how_it_was_read() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from priced import anthropic, price, total
 
+from cachecast_pricing.responses import Found
 from cachecast_pricing.unpriced import unpriced, unpriced_note
 
 CHAT = {"prompt_tokens": 1_000, "completion_tokens": 10}
@@ -32,6 +33,10 @@ CHAT = {"prompt_tokens": 1_000, "completion_tokens": 10}
             "web_search_requests": 3, "web_fetch_requests": 1}},
          ["3 web search requests", "1 web fetch requests"]),
         ({**CHAT, "num_sources_used": 4}, ["4 sources used"]),
+        ({"gen_ai.usage.input_tokens": 1, "gen_ai.usage.details.web_search_requests": 2},
+         ["2 web search requests"]),
+        ({**CHAT, "server_tool_use": {"web_search_requests": 2},  # LiteLLM states it twice
+          "prompt_tokens_details": {"web_search_requests": 2}}, ["2 web search requests"]),
         ({"input_audio_tokens": 5, "input": 9}, ["5 audio tokens (input_audio_tokens)"]),
         ({**CHAT, "prompt_tokens_details": {"audio_tokens": 0, "image_tokens": None}}, []),
         ({**anthropic(fresh=1), "server_tool_use": {"web_search_requests": 0}}, []),
@@ -42,7 +47,7 @@ CHAT = {"prompt_tokens": 1_000, "completion_tokens": 10}
 def test_each_billable_part_beside_text_is_counted_once(
     raw: dict[str, Any], found: list[str]
 ) -> None:
-    assert unpriced(raw) == found
+    assert unpriced(Found(raw)) == found
 
 
 def test_all_parts_stand_in_one_note_and_the_total_stays_that_of_the_tokens() -> None:
@@ -58,5 +63,17 @@ def test_all_parts_stand_in_one_note_and_the_total_stays_that_of_the_tokens() ->
 
 
 def test_a_usage_of_text_alone_has_no_such_note() -> None:
-    assert unpriced_note(anthropic(fresh=1, read=2, m5=3)) == ()
+    assert unpriced_note(Found(anthropic(fresh=1, read=2, m5=3))) == ()
     assert not any("not priced" in note for note in price("claude-opus-5", anthropic(1)).notes)
+
+
+def test_tool_calls_in_the_output_of_a_response_are_named_as_well() -> None:
+    output = [{"type": "web_search_call"}, {"type": "web_search_call"}, {"type": "message"},
+              {"type": "code_interpreter_call"}, {"type": "function_call"}]  # fmt: skip
+    usage = {"input_tokens": 100, "output_tokens": 1}
+    result = price("gpt-6-sol", {"id": "resp_1", "output": output, "usage": usage})
+
+    assert any(
+        note.startswith("2 web search calls, 1 code interpreter call not priced")
+        for note in result.notes
+    )
