@@ -5,9 +5,8 @@ from functools import partial
 from typing import Any
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
-
-from cachecast.whole_table import fitting
 
 Row = dict[str, Any]
 Column = tuple[str, bool, Callable[[Row], str]]  # title, right-justified, cell
@@ -19,18 +18,17 @@ _EXPLAINED = {
 _NARROW_IDS = 29  # longer ids go on in the next line
 
 
-def model_table(rows: Sequence[Row], width: int | None) -> Table:
-    """The rows in as many columns as `width` has room for (None: all). Prices always stay."""
+def model_tables(rows: Sequence[Row]) -> list[Table]:
+    """The rows as tables, the widest first; each has fewer columns, the prices always stay."""
     narrow = partial(_table, rows, _stacked())
-    choices = [
-        partial(_table, rows, _wide()),
-        narrow,
-        partial(narrow, without=("read on",)),
-        partial(narrow, without=("read on", "more")),
-        partial(narrow, without=("read on", "more"), widest=_NARROW_IDS),
-        partial(narrow, without=("read on", "more", "bill"), widest=_NARROW_IDS),
+    return [
+        _table(rows, _wide()),
+        narrow(),
+        narrow(without=("read on",)),
+        narrow(without=("read on", "more")),
+        narrow(without=("read on", "more"), widest=_NARROW_IDS),
+        narrow(without=("read on", "more", "bill"), widest=_NARROW_IDS),
     ]
-    return fitting(list(choices), width)
 
 
 def _table(
@@ -83,7 +81,7 @@ def _priced(between: str) -> list[Column]:
 
 
 def _id(row: Row) -> str:
-    return f"{row['provider']}/{row['model']}"
+    return escape(f"{row['provider']}/{row['model']}")
 
 
 def _id_and_dates(row: Row) -> str:

@@ -1,6 +1,7 @@
 """The price of one usage object as a table with nothing rounded."""
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from cachecast.output import tokens
@@ -22,7 +23,7 @@ def price_table(quote: Quote) -> Table:
     """One line for each class: tokens, price per million tokens, charge; then the totals."""
     currency = quote.charge.currency
     table = Table(
-        title=f"{quote.ref.model} ({quote.ref.provider})", title_justify="left",
+        title=escape(f"{quote.ref.model} ({quote.ref.provider})"), title_justify="left",
         header_style="bold", box=box.SIMPLE_HEAD,
     )  # fmt: skip
     table.add_column("class", no_wrap=True)

@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 
 from cachecast import output
-from cachecast.model_table import model_table
-from cachecast.whole_table import print_whole, terminal_width
+from cachecast.model_table import model_tables
 from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.listing import listing
 
@@ -33,4 +32,4 @@ def command(name: str | None, provider: str | None, rates: Path | None, as_json:
     if as_json:
         output.print_json({"models": rows})
         return
-    print_whole(model_table(rows, terminal_width()))
+    output.print_table(*model_tables(rows))

@@ -10,7 +10,6 @@ import click
 
 from cachecast import output
 from cachecast.price_table import price_table
-from cachecast.whole_table import print_whole
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.quote import quote
@@ -53,7 +52,7 @@ def command(
     if as_json:
         output.print_json(priced.as_json())
         return
-    print_whole(price_table(priced))
+    output.print_table(price_table(priced))
     for note in priced.notes:
         output.notes.print(f"note: {note}", markup=False, soft_wrap=True)
 
