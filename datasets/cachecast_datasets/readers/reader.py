@@ -1,7 +1,7 @@
 """What a log format is to the rest: how to recognise it and how to read it."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cachecast_datasets.request import Request
@@ -23,6 +23,8 @@ class Reader:
     """One log format. `read` may yield in any order; the import sorts.
 
     `meta` describes every log of the format; a reader that learns more sets `source.meta`.
+    `became` says of each field of the source what it is in the request log, `cannot_tell` what
+    nobody can know from this format: docs/log-formats.md is made from them.
     """
 
     name: str
@@ -30,3 +32,5 @@ class Reader:
     recognises: Callable[[Head], bool]
     read: Callable[[Source], Iterator[Request]]
     meta: LogMeta
+    became: Mapping[str, str] = field(default_factory=dict)
+    cannot_tell: tuple[str, ...] = ()
