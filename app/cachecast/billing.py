@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import numpy.typing as npt
+import pyarrow.dataset as ds
 
 from cachecast.progress import Report
 from cachecast_datasets.errors import BadInput
@@ -130,16 +131,24 @@ def _assumptions(bill: Bill, billing: Billing, where: str | None, trace: Trace) 
 
 
 def matching_rows(path: Path, where: str, rows: int) -> npt.NDArray[np.bool_]:
-    """One truth value per row of the log: whether it matches the SQL condition."""
-    query = f"SELECT file_row_number FROM read_parquet(?, file_row_number = true) WHERE ({where})"
+    """One truth value per row of the log: whether it matches the SQL condition.
+
+    The condition is a single expression over the log's columns, and can reach nothing else.
+    """
+    if not where.strip():
+        raise BadInput("--where is empty; for instance: --where \"model = 'claude-opus-5'\"")
     try:
-        with duckdb.connect() as connection:
-            found = connection.execute(query, [str(path)]).fetchnumpy()["file_row_number"]
+        with duckdb.connect(config={"python_enable_replacements": False}) as connection:
+            connection.register("log", ds.dataset(path, format="parquet"))
+            connection.execute("SET enable_external_access = false")
+            keep = duckdb.SQLExpression(where).cast(duckdb.sqltype("BOOLEAN")).alias("keep")
+            table = connection.table("log").select(keep).to_arrow_table()
     except duckdb.Error as problem:
         first_line = str(problem).strip().splitlines()[0]
         raise BadInput(f"--where {where}: {first_line}") from None
-    if not len(found):
-        raise BadInput(f"--where {where}: no request of the log matches")
-    mask = np.zeros(rows, dtype=np.bool_)
-    mask[np.asarray(found, dtype=np.int64)] = True
+    mask = np.asarray(table.column(0).fill_null(False).to_numpy(), dtype=np.bool_)
+    assert len(mask) == rows
+    if not mask.any():
+        hint = "; accounts are hashed at import" if "account" in where else ""
+        raise BadInput(f"--where {where}: no request of the log matches{hint}")
     return mask

@@ -5,7 +5,8 @@ from typing import Any
 from cachecast.billing import Bill
 from cachecast_pricing.money import decimal_string
 from cachecast_sim.ledger import LedgerRow
-from cachecast_sim.totals import MoneyTotal, ReasonTotal, Totals, merged
+from cachecast_sim.sums import MoneyTotal
+from cachecast_sim.totals import ReasonTotal, Totals, merged
 
 
 def bill_json(bill: Bill, by: list[str]) -> dict[str, Any]:

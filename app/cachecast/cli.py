@@ -3,8 +3,10 @@
 Exit codes: 0 done, 1 a finding (only where a command says so), 2 bad input, 3 inconclusive.
 """
 
+import errno
 import importlib
 import os
+import signal
 import sys
 
 import click
@@ -48,21 +50,50 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; bad input ends in one sentence on stderr and exit code 2."""
+    if sys.stdout is None:  # closed by whoever called us
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
-        status = cli.main(prog_name="cachecast", standalone_mode=False)
+        status = _run(sys.argv[1:])
+        sys.stdout.flush()
     except BadInput as problem:
         click.echo(f"cachecast: {problem}", err=True)
-        sys.exit(2)
+        status = 2
     except click.ClickException as problem:
         context = getattr(problem, "ctx", None)
         where = "cachecast" if context is None else context.command_path
         click.echo(f"{where}: {problem.format_message()} See {where} --help.", err=True)
-        sys.exit(2)
+        status = 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("cachecast: interrupted, nothing was written", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        # the reader of our output went away (`| head`); that is not an error
+        status = 130
+    except OSError as problem:
+        if problem.errno not in _OUTPUT_IS_LOST:
+            raise
+        # what is left in the buffer would fail again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    sys.exit(status if isinstance(status, int) else 0)
+        status = 0  # the reader of our output went away (`| head`): that is not an error
+        if problem.errno != errno.EPIPE:
+            click.echo(f"cachecast: the output cannot be written: {problem.strerror}", err=True)
+            status = 2
+    sys.exit(status)
+
+
+_OUTPUT_IS_LOST = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _run(arguments: list[str]) -> int:
+    """The exit code of the command; click's own `main` would turn a lost pipe into an error."""
+    if not arguments:
+        arguments = ["--help"]
+    try:
+        with cli.make_context("cachecast", arguments) as context:
+            status = cli.invoke(context)
+    except click.exceptions.Exit as ended:
+        return int(ended.exit_code)
+    return status if isinstance(status, int) else 0
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """A polite kill ends like Ctrl-C: with nothing half-written."""
+    raise KeyboardInterrupt

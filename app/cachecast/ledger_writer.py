@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from cachecast.results import RunWriter
 from cachecast.results.schema import LEDGER, MISSES, REQUESTS, requests_batch
+from cachecast_datasets.errors import BadInput
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
 from cachecast_pricing.usage import CLASSES
@@ -48,8 +49,16 @@ class LedgerSink:
 
     def flush(self) -> None:
         """Write what was collected."""
-        self._ledger.write(pa.RecordBatch.from_pylist(self._rows, schema=LEDGER))
-        self._misses.write(pa.RecordBatch.from_pylist(self._reasons, schema=MISSES))
+        try:
+            ledger = pa.RecordBatch.from_pylist(self._rows, schema=LEDGER)
+            misses = pa.RecordBatch.from_pylist(self._reasons, schema=MISSES)
+        except (OverflowError, pa.ArrowInvalid):
+            raise BadInput(
+                "a request costs more than a run can hold (9,223,372 of the currency): "
+                "are its token counts right?"
+            ) from None
+        self._ledger.write(ledger)
+        self._misses.write(misses)
         self._rows, self._reasons = [], []
 
 

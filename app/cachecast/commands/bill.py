@@ -20,6 +20,7 @@ from cachecast.progress import progress
 from cachecast.results import RunWriter
 from cachecast.results.writer import hash_inputs
 from cachecast.scenarios import scenarios_of
+from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import open_or_import
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
@@ -57,11 +58,21 @@ def command(
     """Replay LOG through prompt caches and print the bills side by side.
 
     \b
-    Keys of --as: ttl, mark, on, tier, currency, name, first_token, grace, lookback, group_tools,
-    lookup, upgrade, tool_choice, hidden, tail, interval, unit, output_units, build_delay, overflow.
+    Keys of --as (docs/scenarios.md says what each means):
+      mark=log|auto|last|system+last|none|translate   where caching is asked for
+      ttl=5m|1h|30m|12h, grace=S, upgrade=on|off      how long entries live
+      on=DATE, tier=TIER, currency=CODE, name=TEXT    prices, and the scenario's name
+      first_token=S, lookback=N, group_tools=on|off, tool_choice=on|off
+      lookup=2+50|50|80, hidden=N, tail=N, overflow=off|N                (OpenAI)
+      interval=off|N, unit=off|N, output_units=on|off, build_delay=S     (DeepSeek)
+
+    LOG: cachecast Parquet, sketch, Mooncake, kv-cache-tester or token-id JSON (gz and zst too).
+    docs/reasons.md explains the reasons.
 
     Example:  cachecast bill log.jsonl --as claude-opus-5 --as claude-opus-5,ttl=1h --as gpt-6-sol
     """
+    if out is not None:
+        _check_place(out, logs)
     catalog = load_catalog(rates)
     scenarios = scenarios_of(models, catalog)
     keys = keys_of(by)
@@ -97,6 +108,14 @@ def command(
     print_bills(bills, [name for name, _ in keys])
     if out is not None:
         notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from by_reason"')
+
+
+def _check_place(out: Path, logs: tuple[Path, ...]) -> None:
+    """A run never takes the place of a log, nor of a folder that holds one."""
+    place = out.resolve()
+    for log in logs:
+        if place == log.resolve() or place in log.resolve().parents:
+            raise BadInput(f"-o {out}: the log {log} lies there; give the run another folder")
 
 
 def _write_line(lines: IO[str], name: str, row: LedgerRow) -> None:

@@ -34,7 +34,9 @@ def read_info(path: Path) -> dict[str, Any]:
         raise BadInput(f"{path}: is not a run, it has no run.json; `-o RUN` writes one")
     try:
         info = json.loads(file.read_bytes())
-    except ValueError as problem:
+    except OSError as problem:
+        raise BadInput(f"{file}: cannot be read ({problem.strerror})") from None
+    except (ValueError, RecursionError) as problem:
         raise BadInput(f"{file}: is not JSON ({problem}); a run's own file was expected") from None
     if not isinstance(info, dict) or info.get("format") != FORMAT_NAME:
         raise BadInput(f'{file}: "format" is not "{FORMAT_NAME}"; the folder is not a run')
@@ -49,13 +51,20 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
 
     The three tables of every run exist even if the run has no file for them (then with no rows).
     """
-    read_info(path)
+    info = read_info(path)
+    for name in info.get("tables") or ():
+        if not (path / f"{name}.parquet").is_file():
+            raise BadInput(f"{path}: the run is damaged, {name}.parquet is missing")
     connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
     for name, table in _tables(path).items():
         connection.register(f"raw_{name}" if name in VIEWS else name, table)
-    for name, view in VIEWS.items():
-        connection.execute(f"CREATE TEMP VIEW {name} AS {view.sql}")
-    _document(connection)
+    try:
+        for name, view in VIEWS.items():
+            connection.execute(f"CREATE TEMP VIEW {name} AS {view.sql}")
+        _document(connection)
+    except duckdb.Error as problem:
+        first = str(problem).strip().splitlines()[0]
+        raise BadInput(f"{path}: the run is damaged, a table has other columns ({first})") from None
     for setting in _SETTINGS:
         connection.execute(setting)
     return connection

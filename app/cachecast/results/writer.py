@@ -23,7 +23,7 @@ from cachecast_datasets.errors import BadInput
 # Large enough for DuckDB to skip through, small enough to hold a few in memory.
 ROW_GROUP_ROWS = 65_536
 
-_DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT)
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 _VERSIONED = ("cachecast", "simpy", "pyarrow", "duckdb", "numpy", "xxhash")
 
 
@@ -116,7 +116,7 @@ class RunWriter:
                 table.close()
         shutil.rmtree(self._temporary, ignore_errors=True)
         self._temporary = None
-        if isinstance(problem, OSError) and problem.errno in _DISK_IS_FULL:
+        if isinstance(problem, OSError) and problem.errno in _CANNOT_WRITE:
             raise BadInput(f"{self.path}: cannot be written ({problem.strerror})") from None
 
 
@@ -124,7 +124,7 @@ def is_run(path: Path) -> bool:
     """Whether the folder holds a run (judged by its `run.json` alone)."""
     try:
         info = json.loads((path / "run.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(info, dict) and info.get("format") == FORMAT_NAME
 
@@ -176,8 +176,21 @@ def _check_free(path: Path, force: bool) -> None:
         return
     if not is_run(path):
         raise BadInput(f"{path}: the folder is not empty and is not a run; give another name")
+    own = _files_of_run(path)
+    strangers = sorted(p.name for p in path.iterdir() if p.name not in own or not p.is_file())
+    if strangers:
+        raise BadInput(
+            f"{path}: beside the run there is {strangers[0]}, which no run wrote; "
+            "move it away or give another name"
+        )
     if not force:
         raise BadInput(f"{path}: there is a run already; give another name, or --force")
+
+
+def _files_of_run(path: Path) -> set[str]:
+    """The files that the run's own `run.json` names; --force removes nothing else."""
+    tables = json.loads((path / "run.json").read_bytes()).get("tables") or {}
+    return {"run.json", *(f"{name}.parquet" for name in tables)}
 
 
 def _put_in_place(finished: Path, place: Path) -> None:

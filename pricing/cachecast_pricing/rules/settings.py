@@ -13,6 +13,7 @@ TTL_US: dict[str, int] = {
     "1h": 3_600 * SECOND_US,
     "12h": 43_200 * SECOND_US,
 }
+_MOST_DIGITS = 18  # what 64 bits hold
 MARK_POLICIES: tuple[str, ...] = ("log", "auto", "last", "system+last", "none", "translate")
 
 
@@ -63,17 +64,21 @@ def _on_off(key: str, text: str) -> bool:
     return text == "on"
 
 
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+
+
 def _count(key: str, text: str, least: int = 0) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise BadInput(f"{key}={text}: expected a whole number of at least {least}")
+    if not _is_count(text) or int(text) < least:
+        raise BadInput(f"{key}={text[:40]}: expected a whole number of at least {least}")
     return int(text)
 
 
 def _off_or_count(key: str, text: str) -> int | None:
     if text == "off":
         return None
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise BadInput(f"{key}={text}: expected off or a whole number of at least 1")
+    if not _is_count(text) or int(text) < 1:
+        raise BadInput(f"{key}={text[:40]}: expected off or a whole number of at least 1")
     return int(text)
 
 

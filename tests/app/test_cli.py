@@ -1,0 +1,112 @@
+"""The command line as a process: exit codes, lost outputs, and folders that are not ours."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+RunCli = Callable[..., tuple[int, str, str]]
+
+ROWS = [
+    {"at": at, "model": "claude-opus-5", "output": 1, "prompt": [["system", "S", 6000, "5m"]]}
+    for at in (0, 10, 20)
+]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Three requests."""
+    file = tmp_path / "log.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return file
+
+
+def shell(script: str) -> subprocess.CompletedProcess[str]:
+    """`cachecast` in a shell script is this Python's."""
+    command = f'cachecast() {{ {sys.executable} -m cachecast "$@"; }}\n{script}'
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+
+
+def test_without_a_command_it_prints_its_help() -> None:
+    ran = shell("cachecast")
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("Usage: cachecast")
+
+
+def test_a_reader_that_goes_away_is_no_error(log: Path) -> None:
+    ran = shell(f"cachecast bill {log} --per-request | head -1; echo ${{PIPESTATUS[0]}}")
+    assert ran.stdout.splitlines()[-1] == "0"
+    assert "Traceback" not in ran.stderr
+
+
+def test_an_output_that_is_full_is_one_sentence() -> None:
+    ran = shell("cachecast models > /dev/full")
+    assert ran.returncode == 2
+    assert ran.stderr == "cachecast: the output cannot be written: No space left on device\n"
+
+
+def test_a_closed_output_is_no_traceback() -> None:
+    assert "Traceback" not in shell("cachecast models >&-").stderr
+
+
+def test_force_never_removes_what_no_run_wrote(run_cli: RunCli, log: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert run_cli("bill", log, "-o", run)[0] == 0
+    (run / "notes.txt").write_text("mine")
+    code, _, err = run_cli("bill", log, "-o", run, "--force")
+    assert code == 2
+    assert "beside the run there is notes.txt, which no run wrote" in err
+    assert (run / "notes.txt").read_text() == "mine"
+    (run / "notes.txt").unlink()
+    assert run_cli("bill", log, "-o", run, "--force")[0] == 0
+
+
+def test_a_run_never_takes_the_folder_of_its_log(run_cli: RunCli, log: Path) -> None:
+    for place in (log, log.parent):
+        code, _, err = run_cli("bill", log, "-o", place, "--force")
+        assert code == 2
+        assert (
+            err == f"cachecast: -o {place}: the log {log} lies there; give the run another folder\n"
+        )
+    assert log.read_text().count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "true) UNION ALL SELECT (-1",
+        "1=1) --",
+        "exists(select * from read_text('/etc/hostname'))",
+        "",
+    ],
+)
+def test_where_is_one_expression_over_the_log_and_reaches_nothing_else(
+    run_cli: RunCli, log: Path, where: str
+) -> None:
+    code, out, err = run_cli("bill", log, "--where", where)
+    assert (code, out) == (2, "")
+    assert err.startswith("cachecast: --where")
+    assert err.count("\n") == 1
+
+
+def test_a_where_that_matches_nothing_says_so(run_cli: RunCli, log: Path) -> None:
+    code, _, err = run_cli("bill", log, "--where", "model = 'x'")
+    assert (code, err) == (2, "cachecast: --where model = 'x': no request of the log matches\n")
+
+
+def test_a_where_counts_and_does_not_filter_what_the_cache_sees(run_cli: RunCli, log: Path) -> None:
+    code, out, _ = run_cli("bill", log, "--where", "request_id = '2'", "--json")
+    (found,) = json.loads(out)["scenarios"]
+    # request 1 is not counted, but it wrote what request 2 reads
+    assert (code, found["requests"], found["usage"]["cache_read"]) == (0, 1, 6000)
+
+
+def test_a_damaged_run_is_one_sentence(run_cli: RunCli, log: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run_cli("bill", log, "-o", run)
+    (run / "ledger.parquet").unlink()
+    code, _, err = run_cli("sql", run)
+    assert (code, err) == (2, f"cachecast: {run}: the run is damaged, ledger.parquet is missing\n")
