@@ -72,12 +72,12 @@ class IntervalBoundaries:
                 found=self._found(read, live, runs.tokens_at(shared), node, now_us),
             )  # fmt: skip
         plan = Plan(
-            scope, now_us, self._end_entry(prompt, request), None,
+            scope, now_us, self._end_entry(prompt, request) if asked else [], None,
             Usage(fresh=prompt.total - read, cache_read=read, output=prompt.output),
         )  # fmt: skip
         if asked:
-            path = plan.path = Path(tree, tree.insert(runs, shared, node))
-            path.announce()
+            plan.path = Path(tree, tree.insert(runs, shared, node))
+            plan.path_expiry_us = now_us + self.life_us(request)
             self.store.announce(plan)
         self.memory.remember(scope, request, prompt.hashes, known, explanation.reason)
         self.trees.tidy(now_us, self.life_us(request))
@@ -111,27 +111,11 @@ class IntervalBoundaries:
 
     def response_started(self, request: Request, match: Match, now_us: int) -> Usage:
         """The prompt is stored; every prompt that it extends lives on with it."""
-        plan = match.plan
-        if plan is None:
-            return Usage()
-        assert isinstance(plan, Plan)
-        if plan.path is not None:
-            assert isinstance(plan.path, Path)
-            plan.path.settle(now_us, plan.start_us + self.life_us(request))
-            self.store.write(plan, now_us)
-        return plan.usage
+        return self.store.started(match.plan, now_us)
 
     def abandoned(self, request: Request, match: Match, now_us: int) -> Usage:
-        """Nothing is stored."""
-        plan = match.plan
-        if plan is None:
-            return Usage()
-        assert isinstance(plan, Plan)
-        if plan.path is not None:
-            assert isinstance(plan.path, Path)
-            plan.path.settle(now_us, None)
-            self.store.lose(plan)
-        return plan.usage
+        """Nothing is written; followers within its lifetime learn that a writer was lost."""
+        return self.store.abandoned(match.plan, now_us)
 
     def notes(self) -> list[str]:
         """What the run has to say about itself."""

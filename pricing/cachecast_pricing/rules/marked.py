@@ -166,19 +166,11 @@ class MarkedBoundaries:
 
     def response_started(self, request: Request, match: Match, now_us: int) -> Usage:
         """Entries become readable now; their life counts from the request's start."""
-        if match.plan is None:
-            return Usage()
-        assert isinstance(match.plan, Plan)
-        self.store.write(match.plan, now_us)
-        return match.plan.usage
+        return self.store.started(match.plan, now_us)
 
     def abandoned(self, request: Request, match: Match, now_us: int) -> Usage:
         """Nothing is written; followers within its lifetime learn that a writer was lost."""
-        if match.plan is None:
-            return Usage()
-        assert isinstance(match.plan, Plan)
-        self.store.lose(match.plan)
-        return match.plan.usage
+        return self.store.abandoned(match.plan, now_us)
 
     def _by_log(self) -> bool:
         return self.settings.mark is None and self.carries_markers

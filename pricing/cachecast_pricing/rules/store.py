@@ -1,6 +1,7 @@
 """Writing entries in two steps: announced at the look-up, readable when the response starts."""
 
 from cachecast_pricing.rules.memory import NEVER, Entry, Memory, Scope
+from cachecast_pricing.rules.prefix_tree import Path
 from cachecast_pricing.rules.prompt import Prompt
 from cachecast_pricing.rules.reasons import Explanation, Segment
 from cachecast_pricing.usage import Usage
@@ -11,11 +12,13 @@ class Plan:
 
     `writes` = (key, tokens, ttl_us), `entries` their entries once announced; `output` likewise, for
     the entry at the end of the output, readable once the response has ended at `end_us`. `path` is
-    the family's own.
+    the prompt's run in the prefix tree, which then lives until `path_expiry_us`. `busy`: the
+    request stands beyond 15 in its minute.
     """
 
     __slots__ = (
-        "end_us", "entries", "hit", "output", "path", "scope", "start_us", "usage", "writes",
+        "busy", "end_us", "entries", "hit", "output", "path", "path_expiry_us", "scope",
+        "start_us", "usage", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -34,7 +37,9 @@ class Plan:
         self.usage = usage
         self.output: tuple[int, int, int] | None = None
         self.end_us = start_us
-        self.path: object = None
+        self.path: Path | None = None
+        self.path_expiry_us = start_us
+        self.busy = False
 
 
 class EntryStore:
@@ -58,6 +63,8 @@ class EntryStore:
 
         An announced entry is never cleaned up, so the plan can keep it.
         """
+        if plan.path is not None:
+            plan.path.announce()
         known = plan.scope.entries
         for key, tokens, ttl_us in plan.writes:
             entry = known.get(key)
@@ -65,6 +72,22 @@ class EntryStore:
                 entry = known[key] = Entry(tokens, ttl_us)
             entry.pending += 1
             plan.entries.append(entry)
+
+    def started(self, plan: object, now_us: int) -> Usage:
+        """A request's response starts: everything planned is written. Its tokens by class."""
+        assert isinstance(plan, Plan)
+        if plan.path is not None:
+            plan.path.settle(now_us + self.delay_us, plan.path_expiry_us)
+        self.write(plan, now_us)
+        return plan.usage
+
+    def abandoned(self, plan: object, now_us: int) -> Usage:
+        """It ended before its first token: nothing is written, followers learn of it."""
+        assert isinstance(plan, Plan)
+        if plan.path is not None:
+            plan.path.settle(now_us, None)
+        self.lose(plan)
+        return plan.usage
 
     def write(self, plan: Plan, now_us: int) -> None:
         """Entries become readable; their life counts from the request's start.

@@ -57,8 +57,8 @@ class WholePrefixUnits:
             look_ups=range(len(prompt.keys)), now_us=now_us, found=found,
         )  # fmt: skip
         plan = self._plan(request, prompt, runs, scope, (whole, live), now_us, read)
-        path = plan.path = Path(tree, tree.insert(runs, shared, node))
-        path.announce()
+        plan.path = Path(tree, tree.insert(runs, shared, node))
+        plan.path_expiry_us = now_us + self.life_us + self.settings.grace_us
         self.store.announce(plan)
         self.memory.remember(scope, request, prompt.hashes, known, explanation.reason)
         self.trees.tidy(now_us, self.life_us)
@@ -121,26 +121,11 @@ class WholePrefixUnits:
 
     def response_started(self, request: Request, match: Match, now_us: int) -> Usage:
         """Units are built within the build delay; they live on while they are used."""
-        plan = match.plan
-        if plan is None:
-            return Usage()
-        assert isinstance(plan, Plan)
-        assert isinstance(plan.path, Path)
-        expiry = plan.start_us + self.life_us + self.settings.grace_us
-        plan.path.settle(now_us + self.settings.build_delay_us, expiry)
-        self.store.write(plan, now_us)
-        return plan.usage
+        return self.store.started(match.plan, now_us)
 
     def abandoned(self, request: Request, match: Match, now_us: int) -> Usage:
-        """Nothing is stored."""
-        plan = match.plan
-        if plan is None:
-            return Usage()
-        assert isinstance(plan, Plan)
-        assert isinstance(plan.path, Path)
-        plan.path.settle(now_us, None)
-        self.store.lose(plan)
-        return plan.usage
+        """Nothing is written; followers within its lifetime learn that a writer was lost."""
+        return self.store.abandoned(match.plan, now_us)
 
     def notes(self) -> list[str]:
         """What the run has to say about itself."""

@@ -118,7 +118,7 @@ class WrittenBoundaries:
             scope, now_us, [(hashes[last], limit, TTL_US["30m"])],
             scope.entries[hashes[found]], usage,
         )  # fmt: skip
-        plan.path = self.machines.count(
+        plan.busy = self.machines.count(
             scope, None, first_text(session, hashes, lists.names, first), now_us
         )[1]
         self.store.announce(plan)
@@ -137,7 +137,7 @@ class WrittenBoundaries:
         read, limit = plan.usage.cache_read, plan.writes[-1][1]
         plan.usage = plan.usage._replace(output=request.output_tokens or 0)
         explanation = usual_explanation(read, limit, total)
-        if plan.path:
+        if plan.busy:
             explanation = explanation._replace(candidates=("routed_elsewhere",))
         return Match(read, limit, explanation, plan)
 
@@ -200,19 +200,11 @@ class WrittenBoundaries:
 
     def response_started(self, request: Request, match: Match, now_us: int) -> Usage:
         """Entries become readable; reads and writes renew their life from the request's start."""
-        if match.plan is None:
-            return Usage()
-        assert isinstance(match.plan, Plan)
-        self.store.write(match.plan, now_us)
-        return match.plan.usage
+        return self.store.started(match.plan, now_us)
 
     def abandoned(self, request: Request, match: Match, now_us: int) -> Usage:
-        """Nothing is written; followers learn that a writer was lost."""
-        if match.plan is None:
-            return Usage()
-        assert isinstance(match.plan, Plan)
-        self.store.lose(match.plan)
-        return match.plan.usage
+        """Nothing is written; followers within its lifetime learn that a writer was lost."""
+        return self.store.abandoned(match.plan, now_us)
 
     def notes(self) -> list[str]:
         """What the run has to say about itself."""
