@@ -9,13 +9,14 @@ from cachecast_datasets.request_log import LogMeta
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.rules.families import family_of, has_rules
+from cachecast_pricing.rules.next_turn import UsualRules
 from cachecast_pricing.rules.settings import without_effect
 from cachecast_sim.ledger import LedgerRow, ledger
 from cachecast_sim.pricer import Pricer
 from cachecast_sim.provider import ProviderWorld, reported_outcome
 from cachecast_sim.rulebook import Rulebook
 from cachecast_sim.scenario import Scenario
-from cachecast_sim.turns import TurnRules, TurnWorld
+from cachecast_sim.turns import TurnWorld
 
 _ALWAYS = (
     "account", "session_id", "agent_id", "provider", "platform", "region", "model", "service_tier",
@@ -77,7 +78,7 @@ class Billing:
         if moment.peak is not None or not all(_complete(p) for _, p in moment.bands):
             return None
         self.world = TurnWorld(
-            cast(TurnRules, rules), self.pricer, moment, self.scenario.settings.first_token_s
+            cast(UsualRules, rules), self.pricer, moment, self.scenario.settings.first_token_s
         )
         return self.world
 

@@ -7,16 +7,13 @@ both paths equal.
 
 from collections.abc import Iterable
 from heapq import heappop, heappush
-from typing import Protocol
 
 from cachecast_datasets.request import Request
 from cachecast_datasets.turn_columns import TurnColumns
 from cachecast_pricing.charge import charge, without_cache
-from cachecast_pricing.rules.memory import Memory, Scope
-from cachecast_pricing.rules.next_turn import BoundaryLists
-from cachecast_pricing.rules.protocol import CacheRules
+from cachecast_pricing.rules.next_turn import UsualRules
 from cachecast_pricing.rules.reasons import Segment
-from cachecast_pricing.rules.store import EntryStore, Plan
+from cachecast_pricing.rules.store import Plan
 from cachecast_pricing.usage import Usage
 from cachecast_sim.ledger import miss_costs, row_of
 from cachecast_sim.pricer import Moment, Pricer
@@ -26,27 +23,6 @@ from cachecast_sim.totals import Totals
 END_OF_TIME = 1 << 62
 
 
-class TurnRules(CacheRules, Protocol):
-    """Rules that offer the shortcut for usual next turns."""
-
-    memory: Memory
-    store: EntryStore
-    shortcut: bool
-
-    def usual(
-        self,
-        scope: Scope,
-        session: str | None,
-        lists: BoundaryLists,
-        first: int,
-        end: int,
-        total: int,
-        now_us: int,
-    ) -> Plan | None:
-        """The plan of a usual next turn, announced and remembered; None for any other request."""
-        ...
-
-
 class TurnWorld:
     """One scenario with one model at one moment's prices; feed it batches, then take `totals`.
 
@@ -54,7 +30,7 @@ class TurnWorld:
     """
 
     def __init__(
-        self, rules: TurnRules, pricer: Pricer, moment: Moment, first_token_s: float | None
+        self, rules: UsualRules, pricer: Pricer, moment: Moment, first_token_s: float | None
     ) -> None:
         self.totals = Totals()
         self.desk = Desk(lambda request: rules, first_token_s)

@@ -11,7 +11,7 @@ from cachecast_datasets.request import Request
 from cachecast_pricing.rules.explain import explain, held_index
 from cachecast_pricing.rules.markers import MARK_NOTES, anthropic_marks
 from cachecast_pricing.rules.memory import Scope
-from cachecast_pricing.rules.next_turn import BoundaryLists, usual_explanation, usual_hit
+from cachecast_pricing.rules.next_turn import BoundaryLists, usual_hit, usual_match
 from cachecast_pricing.rules.prompt import Prompt
 from cachecast_pricing.rules.protocol import Match, Setup
 from cachecast_pricing.rules.settings import TTL_US
@@ -42,10 +42,9 @@ class MarkedBoundaries:
 
     def look_up(self, request: Request, now_us: int) -> Match:
         """Walk back from each marker, the last first; 20 positions each, its own included."""
-        if request.blocks is None and self.shortcut and not request.settings:
-            match = self._next_turn(request, now_us)
-            if match is not None:
-                return match
+        match = usual_match(self, request, now_us)
+        if match is not None:
+            return match
         prompt = Prompt(request, self.key_settings, True, self.strips_thinking)
         marks = anthropic_marks(prompt, self._policy(prompt), self.settings.ttl)
         if marks.rejected is not None:
@@ -112,19 +111,6 @@ class MarkedBoundaries:
         self.store.announce(plan)
         self.memory.hold(scope, hashes, found, end, now_us)
         return plan
-
-    def _next_turn(self, request: Request, now_us: int) -> Match | None:
-        total, lists = request.prompt_tokens, request.boundaries
-        if total is None or lists is None or request.speed is not None:
-            return None
-        scope = self.memory.scope(request)
-        end = len(lists.hashes)
-        plan = self.usual(scope, request.session_id, lists, 0, end, total, now_us)
-        if plan is None:
-            return None
-        read, limit = plan.usage.cache_read, plan.writes[-1][1]
-        plan.usage = plan.usage._replace(output=request.output_tokens or 0)
-        return Match(read, limit, usual_explanation(read, limit, total), plan)
 
     def _policy(self, prompt: Prompt) -> str:
         """The scenario's own, else the log's markers where the log could have shown any."""

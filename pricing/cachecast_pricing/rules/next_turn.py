@@ -6,8 +6,11 @@ general path. Whatever is unusual goes there; property tests hold both equal.
 
 from typing import Protocol
 
+from cachecast_datasets.request import Request
 from cachecast_pricing.rules.memory import Memory, Scope
+from cachecast_pricing.rules.protocol import CacheRules, Match
 from cachecast_pricing.rules.reasons import Explanation, Segment
+from cachecast_pricing.rules.store import EntryStore, Plan
 
 NOT_USUAL = -1
 ANY_POSITION = 1 << 62  # no look-back window
@@ -81,3 +84,46 @@ def usual_explanation(read: int, limit: int, total: int) -> Explanation:
     if total > limit:
         return Explanation((new, Segment(limit, total, "block_rounding")), None)
     return Explanation((new,), None)
+
+
+class UsualRules(CacheRules, Protocol):
+    """Rules that offer the shortcut for usual next turns."""
+
+    memory: Memory
+    store: EntryStore
+    shortcut: bool
+
+    def usual(
+        self,
+        scope: Scope,
+        session: str | None,
+        lists: BoundaryLists,
+        first: int,
+        end: int,
+        total: int,
+        now_us: int,
+    ) -> Plan | None:
+        """The plan of a usual next turn, announced and remembered; None for any other request.
+
+        Its boundaries are `first <= i < end` of `lists`.
+        """
+        ...
+
+
+def usual_match(rules: UsualRules, request: Request, now_us: int) -> Match | None:
+    """The match of a usual next turn; None for any other request, and where settings matter."""
+    total, lists = request.prompt_tokens, request.boundaries
+    if not rules.shortcut or request.blocks is not None or request.settings:
+        return None
+    if total is None or lists is None or (request.speed, request.cache_mode) != (None, None):
+        return None
+    scope = rules.memory.scope(request)
+    plan = rules.usual(scope, request.session_id, lists, 0, len(lists.hashes), total, now_us)
+    if plan is None:
+        return None
+    read, limit = plan.usage.cache_read, plan.writes[-1][1]
+    plan.usage = plan.usage._replace(output=request.output_tokens or 0)
+    explanation = usual_explanation(read, limit, total)
+    if plan.busy:
+        explanation = explanation._replace(candidates=("routed_elsewhere",))
+    return Match(read, limit, explanation, plan)

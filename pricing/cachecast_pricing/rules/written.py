@@ -13,8 +13,8 @@ from cachecast_pricing.rules.memory import Scope
 from cachecast_pricing.rules.next_turn import (
     ANY_POSITION,
     BoundaryLists,
-    usual_explanation,
     usual_hit,
+    usual_match,
 )  # fmt: skip
 from cachecast_pricing.rules.prompt import Prompt
 from cachecast_pricing.rules.protocol import Match, Setup
@@ -57,10 +57,9 @@ class WrittenBoundaries:
 
     def look_up(self, request: Request, now_us: int) -> Match:
         """The longest looked-up boundary at which a live entry was written."""
-        if request.blocks is None and self.shortcut and not request.settings:
-            match = self._next_turn(request, now_us)
-            if match is not None:
-                return match
+        match = usual_match(self, request, now_us)
+        if match is not None:
+            return match
         prompt = Prompt(request, self.key_settings, images=False)
         points = breakpoints(prompt, self.policy, self.settings.ttl, self.settings.lookup)
         rejected = points.rejected
@@ -124,22 +123,6 @@ class WrittenBoundaries:
         self.store.announce(plan)
         self.memory.hold(scope, hashes, found, end, now_us)
         return plan
-
-    def _next_turn(self, request: Request, now_us: int) -> Match | None:
-        total, lists = request.prompt_tokens, request.boundaries
-        if total is None or lists is None or request.cache_mode is not None:
-            return None
-        scope = self.memory.scope(request)
-        end = len(lists.hashes)
-        plan = self.usual(scope, request.session_id, lists, 0, end, total, now_us)
-        if plan is None:
-            return None
-        read, limit = plan.usage.cache_read, plan.writes[-1][1]
-        plan.usage = plan.usage._replace(output=request.output_tokens or 0)
-        explanation = usual_explanation(read, limit, total)
-        if plan.busy:
-            explanation = explanation._replace(candidates=("routed_elsewhere",))
-        return Match(read, limit, explanation, plan)
 
     def _without_tail(self, prompt: Prompt) -> list[int]:
         """The measured last tokens behind the final message are never cached."""
