@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cachecast_datasets.checks import without_nulls
+from cachecast_datasets.masks import without_nulls
 from cachecast_datasets.request import Boundaries, ContentBlock, Observed, Request
 
 _FIELDS = tuple(field.name for field in fields(Request))

@@ -12,21 +12,26 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
-from cachecast_datasets.checks import shown
+from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicates import duplicate_ids
 from cachecast_datasets.encode import batch_of, boundaries_column
 from cachecast_datasets.errors import BadInput, LogError
+from cachecast_datasets.limits import MAX_US
+from cachecast_datasets.outputs import check_output
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.readers.reader import Reader
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import SCHEMA, LogMeta, merged_meta
+from cachecast_datasets.secrets import cleaned
+from cachecast_datasets.shown import shown
 from cachecast_datasets.sorting import ORDER, SOURCE, ArrivalSorter
-from cachecast_datasets.source import Source
-from cachecast_datasets.sources import sniff
+from cachecast_datasets.source import Source, scopes
+from cachecast_datasets.sources import size_of, sniff
 from cachecast_datasets.summary import ImportSummary, Skip
 from cachecast_datasets.tallies import SkipTally, Tally
 from cachecast_datasets.trace import Trace, open_trace
+from cachecast_datasets.workspace import workspace
 
 __all__ = ["ImportSummary", "Skip", "import_log", "open_or_import"]
 
@@ -53,17 +58,14 @@ def import_log(
     `skip_bad` a bad row (or JSON file) is left out and counted, else it raises LogError. `out`
     appears whole or not at all, and is not overwritten without `force` (BadInput).
     """
-    if out.exists() and not force:
-        raise BadInput(f"{out}: exists already, expected a new file (or --force)")
-    if not out.parent.is_dir():
-        raise BadInput(f"{out}: there is no folder {out.parent}")
+    check_output(out, sources, force)
     readers = [(path, sniff(path)) for path in sources]
     run = _Import(readers, out, skip_bad, spread_s, seed, progress or (lambda what, done, of: None))
     if keep_text:
         run.warnings.append("--keep-text: these formats carry no text, nothing to keep")
     try:
-        with tempfile.TemporaryDirectory(prefix=".cachecast-import-", dir=out.parent) as folder:
-            return run.run(Path(folder))
+        with workspace(out.parent) as folder:
+            return run.run(folder)
     except OSError as problem:  # no right to write there, or the disk is full
         raise BadInput(f"{out}: the import failed: {problem.strerror or problem}") from problem
 
@@ -111,30 +113,38 @@ class _Import:
         self._skipped = SkipTally()
         self._tally = Tally()
         self._metas: list[LogMeta] = []
+        self._files: list[tuple[str, bool]] = []  # (file, whether its rows are lines)
+        self._names = ContentNames()
         self.warnings: list[str] = []
 
     def run(self, folder: Path) -> ImportSummary:
         """Do it, with temporary files in `folder`."""
         sorter = ArrivalSorter(folder)
-        done, total = 0, sum(_size(path) for path, _ in self._readers)
-        for index, (path, reader) in enumerate(self._readers):
+        done, total = 0, sum(size_of(path) for path, _ in self._readers)
+        several = len(self._readers) > 1
+        for (path, reader), scope in zip(
+            self._readers, scopes([path for path, _ in self._readers]), strict=True
+        ):
             source = Source(
                 path,
-                prefix=f"{path.name}:" if len(self._readers) > 1 else "",
+                prefix=f"{scope}:" if several else "",
+                scope=scope,
                 bad=self._bad,
                 skip_bad=self._skip_bad,
                 position=partial(self._reading, done, total),
+                names=self._names,
             )
-            for requests in _batched(self._prepared(source, reader)):
-                sorter.add(batch_of(requests), index)
-            done += _size(path)
+            for rows in _batched(self._prepared(source, reader)):
+                requests, files = zip(*rows, strict=True)
+                sorter.add(cleaned(batch_of(requests)), files)
+            done += size_of(path)
             self._metas.append(source.meta or reader.meta)
             self.warnings.extend(source.notes)
         meta = merged_meta(self._metas, [path for path, _ in self._readers])
         if self._spread_s is not None and meta.time_origin == "absolute":
             raise BadInput("--spread shifts logs with relative times, but this log's are absolute")
         dropped = self._duplicates(sorter)
-        with log_writer(self._out, meta) as writer:
+        with log_writer(self._out, meta, folder) as writer:
             for batch in self._finished(sorter, dropped):
                 writer.write(batch)
         return self._summary(writer.rows, meta)
@@ -147,14 +157,21 @@ class _Import:
             raise problem
         self._skipped.add(problem.reason, str(problem))
 
-    def _prepared(self, source: Source, reader: Reader) -> Iterator[Request]:
+    def _prepared(self, source: Source, reader: Reader) -> Iterator[tuple[Request, int]]:
+        """Each request as it is stored, with the number of its file."""
         for request in reader.read(source):
             if request.account is not None and not source.accounts_hashed:
                 request.account = _account_key(request.account)
             if self._spread_s is not None and request.session_id is not None:
                 draw = random.Random(f"{self._seed}/{request.session_id}").random()
                 request.arrival_us += int(draw * self._spread_s * 1_000_000)
-            yield request
+                if request.arrival_us > MAX_US:
+                    problem = f"--spread {self._spread_s:g} moves a request beyond 10^10 s"
+                    raise BadInput(f"{source.label}: {problem}, expected a shorter one")
+            label = source.label if source.file is None else str(source.file)
+            if not self._files or self._files[-1][0] != label:
+                self._files.append((label, source.file is None))
+            yield request, len(self._files) - 1
 
     def _duplicates(self, sorter: ArrivalSorter) -> npt.NDArray[np.int64]:
         """The input order numbers of rows whose id an earlier row has. LogError unless skipping."""
@@ -181,11 +198,10 @@ class _Import:
         return np.array(dropped, dtype=np.int64)
 
     def _duplicate(self, value: str, kept: str, place: str) -> LogError:
-        names = [str(path) for path, _ in self._readers]
-
         def spelled(text: str) -> str:
-            source, line = text.split(":")
-            return f"{names[int(source)]} line {line}"
+            number, line = text.split(":")
+            file, has_lines = self._files[int(number)]
+            return f"{file} line {line}" if has_lines else file
 
         problem = (
             f"request_id is {shown(value)}, which {spelled(kept)} already has; expected unique ids"
@@ -215,12 +231,12 @@ class _Import:
             yield batch
 
     def _summary(self, rows: int, meta: LogMeta) -> ImportSummary:
-        aligned = {"kv-cache-tester"} & {one.source_format for one in self._metas}
+        aligned = any(reader.name == "kv-cache-tester" for _, reader in self._readers)
         sessions = self._tally.sessions
         if aligned and self._spread_s is None and sessions > 1:
             self.warnings.append(
                 f"all {sessions} sessions start at t = 0 as the source has them; "
-                "--spread SECONDS --seed N spreads them"
+                "cachecast import --spread SECONDS --seed N spreads them"
             )
         if rows == 0:
             self.warnings.append("the log has no requests")
@@ -244,11 +260,11 @@ _FOR_BOUNDARIES = [
 ]  # fmt: skip
 
 
-def _batched(requests: Iterator[Request]) -> Iterator[list[Request]]:
-    waiting: list[Request] = []
+def _batched(rows: Iterator[tuple[Request, int]]) -> Iterator[list[tuple[Request, int]]]:
+    waiting: list[tuple[Request, int]] = []
     blocks = 0
-    for request in requests:
-        waiting.append(request)
+    for request, file in rows:
+        waiting.append((request, file))
         for part in (request.token_blocks, request.token_ids, request.output_token_ids):
             blocks += 0 if part is None else len(part)
         if len(waiting) >= BATCH_ROWS or blocks >= BATCH_BLOCKS:
@@ -261,12 +277,6 @@ def _batched(requests: Iterator[Request]) -> Iterator[list[Request]]:
 def _account_key(account: str) -> str:
     """Accounts never reach a file as they are: a name for the same isolation, not for a person."""
     return hashlib.blake2b(account.encode(), digest_size=8, person=b"cachecast.acct").hexdigest()
-
-
-def _size(path: Path) -> int:
-    if path.is_dir():
-        return sum(file.stat().st_size for file in path.rglob("*.json*"))
-    return path.stat().st_size
 
 
 def _places(

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request_log import FORMAT_NAME, SCHEMA, VERSION, LogMeta
 
+FLAGS = ("carries_markers", "keeps_partial_block", "text_seen")
 ROW_GROUP_ROWS = 8192
 ROW_GROUP_BYTES = 48 << 20
 
@@ -43,7 +44,7 @@ def meta_from(values: dict[str, str]) -> LogMeta | None:
     for field in fields(LogMeta):
         text = values.get(f"cachecast.{field.name}")
         if text is not None:
-            known[field.name] = text == "true" if text in ("true", "false") else text
+            known[field.name] = text == "true" if field.name in FLAGS else text
     try:
         return LogMeta(**known)  # type: ignore[arg-type]
     except TypeError:  # somebody wrote the format's name but not the rest
@@ -130,12 +131,13 @@ def _mostly_ascending(table: pa.Table) -> bool:
 
 
 @contextmanager
-def log_writer(path: Path, meta: LogMeta) -> Iterator[LogWriter]:
+def log_writer(path: Path, meta: LogMeta, folder: Path | None = None) -> Iterator[LogWriter]:
     """A writer whose file appears at `path` only when the block ends well.
 
-    It writes a temporary file beside `path` and renames it; an error (or Ctrl-C) removes it.
+    It writes a temporary file in `folder` (on the same disk; else beside `path`) and renames it;
+    an error (or Ctrl-C) removes it.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = (folder or path.parent) / f".log.{os.getpid()}.partial"
     try:
         writer = LogWriter(partial, meta)
         try:

@@ -23,6 +23,9 @@ KINDS: tuple[str, ...] = (
     "text", "tool_definition", "tool_use", "tool_result", "thinking", "image", "document",
     "server_tool_result",
 )  # fmt: skip
+CACHE_MODES: tuple[str, ...] = ("auto", "auto:5m", "auto:1h", "implicit", "explicit", "none")
+COST_KINDS: tuple[str, ...] = ("invoice", "provider", "estimate")
+BOUNDARY_NAMES: tuple[str, ...] = (*SECTIONS, "turn", "shared", "end")
 
 
 class ContentBlock(NamedTuple):

@@ -126,8 +126,9 @@ class LogMeta:
 
 
 def merged_meta(metas: Sequence[LogMeta], paths: Sequence[Path]) -> LogMeta:
-    """What the merged log says about itself. LogError if relative and absolute times mix."""
+    """What the merged log says about itself. LogError if two kinds of times or of markers mix."""
     first = metas[0]
+    _check_markers(metas, paths)
     for meta, path in zip(metas, paths, strict=True):
         if meta.time_origin != first.time_origin:
             problem = (
@@ -145,3 +146,20 @@ def merged_meta(metas: Sequence[LogMeta], paths: Sequence[Path]) -> LogMeta:
         time_origin=first.time_origin,
         text_seen=any(meta.text_seen for meta in metas),
     )
+
+
+def _check_markers(metas: Sequence[LogMeta], paths: Sequence[Path]) -> None:
+    """Where content blocks are known, a missing marker must mean the same in every source."""
+    known = [
+        (meta, path)
+        for meta, path in zip(metas, paths, strict=True)
+        if meta.evidence in ("text", "blocks")
+    ]
+    for meta, path in known:
+        if meta.carries_markers != known[0][0].carries_markers:
+            can = {True: "can show", False: "cannot show"}
+            problem = (
+                f"its source {can[meta.carries_markers]} cache markers, that of {known[0][1]} "
+                f"{can[not meta.carries_markers]} them; expected one kind in an import"
+            )
+            raise at(str(path), None, problem)

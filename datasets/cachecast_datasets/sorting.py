@@ -1,6 +1,6 @@
 """Sort more rows than fit into memory: sorted runs on disk, merged by threshold."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +29,10 @@ class ArrivalSorter:
         self._made = 0
         self.rows = 0
 
-    def add(self, batch: pa.RecordBatch, source: int) -> None:
-        """Take `batch`; `source` is kept with its rows as the column `_source`."""
+    def add(self, batch: pa.RecordBatch, source: int | Sequence[int]) -> None:
+        """Take `batch`; `source` (of all rows, or of each) is kept as the column `_source`."""
         order = pa.array(np.arange(self.rows, self.rows + batch.num_rows), pa.int64())
-        sources = pa.array(np.full(batch.num_rows, source), pa.int32())
+        sources = pa.array(np.broadcast_to(source, batch.num_rows), pa.int32())
         self.rows += batch.num_rows
         columns = [*batch.columns, order, sources]
         self._waiting.append(pa.RecordBatch.from_arrays(columns, schema=RUN_SCHEMA))

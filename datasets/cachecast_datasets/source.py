@@ -2,8 +2,9 @@
 
 import gzip
 import io
+import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -11,8 +12,10 @@ from typing import BinaryIO
 import zstandard
 
 from cachecast_datasets.checks import Bad, refuse
+from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.request_log import LogMeta
+from cachecast_datasets.shown import shown
 
 GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -22,29 +25,73 @@ class Source:
     """A file or folder that a reader reads.
 
     `prefix` goes before ids that the reader makes up (line numbers), so that several sources do
-    not collide. `bad` is called with each fault; a reader goes on with the next row if it returns.
-    `position` is called with the bytes of the input used so far. A reader may set `meta` where
-    its format alone does not say everything.
+    not collide; `scope` keeps block ids apart that are local to a source. `bad` is called with each
+    fault; a reader goes on with the next row if it returns. `position` is called with the bytes of
+    the input used so far. A reader may set `meta` where its format alone does not say everything,
+    and `file` where it reads several (then rows have no line, and messages name the file alone).
     """
 
     path: Path
     prefix: str = ""
+    scope: str = ""
     bad: Bad = refuse
     position: Callable[[int], None] = field(default=lambda done: None)
     meta: LogMeta | None = None
     notes: list[str] = field(default_factory=list)
     accounts_hashed: bool = False
     skip_bad: bool = False
+    names: ContentNames = field(default_factory=ContentNames)
+    file: Path | None = None
+
+    def __post_init__(self) -> None:
+        self.scope = self.scope or unpacked_name(self.path.name)
 
     @property
     def label(self) -> str:
         """The file as messages name it."""
         return str(self.path)
 
-    @property
-    def stem(self) -> str:
-        """The file's name without its endings: the scope of ids that are local to it."""
-        return self.path.name.split(".")[0] or self.path.name
+
+def unpacked_name(name: str) -> str:
+    """A file's name without `.gz` or `.zst`: packing a file does not make it another source."""
+    for ending in (".gz", ".zst"):
+        if name.endswith(ending) and name != ending:
+            return name.removesuffix(ending)
+    return name
+
+
+def scopes(paths: Sequence[Path]) -> list[str]:
+    """One scope a source: its name, or its path as given where another one has that name."""
+    names = [unpacked_name(path.name) for path in paths]
+    distinct = set(paths)
+    alone = {name for name in names if sum(unpacked_name(p.name) == name for p in distinct) == 1}
+    return [name if name in alone else str(path) for name, path in zip(names, paths, strict=True)]
+
+
+def unreadable(path: Path) -> LogError | None:
+    """Why `path` cannot be read as a file or folder, None if it looks as if it can."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        what = "is a link to nothing" if path.is_symlink() else "no such file or folder"
+        accepted = ", expected a file" if path.is_symlink() else ""
+        return at(str(path), None, what + accepted, "missing file")
+    except (OSError, ValueError) as problem:
+        return cannot_be_read(path, problem)
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return None
+    text = (
+        "is a pipe or a device, which cannot be read twice, expected a file or a folder; "
+        "write it to a file first"
+    )
+    return at(str(path), None, text, "unreadable")
+
+
+def cannot_be_read(path: Path, problem: OSError | ValueError) -> LogError:
+    """The sentence for a file that the system does not let us read."""
+    why = getattr(problem, "strerror", None) or str(problem)
+    name = shown(str(path)) if "\0" in str(path) else str(path)
+    return at(name, None, f"cannot be read ({why}), expected a readable file", "unreadable")
 
 
 def open_bytes(path: Path) -> BinaryIO:
@@ -126,7 +173,11 @@ def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
     Calls `source.bad` for a line that is no UTF-8 and for compressed data that end early.
     """
     number = 0
-    stream = open_bytes(source.path)
+    try:
+        stream = open_bytes(source.path)
+    except OSError as problem:
+        source.bad(cannot_be_read(source.path, problem))
+        return
     try:
         for number, line in enumerate(stream, start=1):
             if number == 1 and line.startswith(b"\xef\xbb\xbf"):
@@ -142,6 +193,8 @@ def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
                 source.bad(at(source.label, number, fault, "invalid UTF-8"))
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
         source.bad(damaged(source.label, number, problem))
+    except OSError as problem:
+        source.bad(cannot_be_read(source.path, problem))
     finally:
         stream.close()
 
@@ -154,16 +207,21 @@ def _raw_position(stream: BinaryIO) -> int:
 
 def read_whole(source: Source, path: Path) -> bytes:
     """The uncompressed bytes of one JSON file. LogError if it is cut short or no UTF-8."""
+    fault = unreadable(path)
+    if fault is not None:
+        raise fault
     try:
         with open_bytes(path) as stream:
             data = stream.read()
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
         raise damaged(str(path), 0, problem) from problem
+    except OSError as problem:
+        raise cannot_be_read(path, problem) from problem
     if not data.strip():
         raise at(str(path), None, "the file is empty, expected a request log", "empty file")
-    fault = utf8_fault(data)
-    if fault is not None:
-        raise at(str(path), None, fault, "invalid UTF-8")
+    text_fault = utf8_fault(data)
+    if text_fault is not None:
+        raise at(str(path), None, text_fault, "invalid UTF-8")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 

@@ -6,6 +6,7 @@ To add a format, write one file in `readers/` and enter its READER here.
 import gzip
 import re
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,7 +23,8 @@ from cachecast_datasets.readers import (
     token_ids,
 )
 from cachecast_datasets.readers.reader import Head, Reader
-from cachecast_datasets.source import damaged, open_bytes
+from cachecast_datasets.shown import named
+from cachecast_datasets.source import cannot_be_read, damaged, open_bytes, unreadable
 
 READERS: dict[str, Reader] = {
     module.READER.name: module.READER
@@ -53,7 +55,21 @@ def accepted() -> str:
     return "one of: " + "; ".join(reader.description for reader in READERS.values())
 
 
+def size_of(path: Path) -> int:
+    """The bytes of a file, or of the session files of a folder; what cannot be read counts 0."""
+    folder = path.is_dir()
+    files = kv_cache_tester.session_files(path, lambda problem: None) if folder else [path]
+    total = 0
+    for file in files:
+        with suppress(OSError):  # the reader says so
+            total += file.stat().st_size
+    return total
+
+
 def _head(path: Path) -> Head:
+    fault = unreadable(path)
+    if fault is not None:
+        raise fault
     if path.is_dir():
         if not kv_cache_tester.session_files(path):
             problem = "the folder holds no *.json, expected kv-cache-tester sessions"
@@ -62,12 +78,10 @@ def _head(path: Path) -> Head:
     try:
         with open_bytes(path) as stream:
             magic = _first_bytes(stream)
-    except FileNotFoundError as problem:
-        raise at(str(path), None, "no such file or folder", "missing file") from problem
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
         raise damaged(str(path), 0, problem) from problem
     except OSError as problem:
-        raise at(str(path), None, f"cannot be read: {problem.strerror}", "unreadable") from problem
+        raise cannot_be_read(path, problem) from problem
     if not magic.strip():
         raise at(str(path), None, "the file is empty, expected a request log", "empty file")
     text = magic.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -99,9 +113,9 @@ def _keys(path: Path, head: bytes) -> frozenset[str]:
             except msgspec.DecodeError:
                 if len(line) < 3:  # `{` alone: printed over several lines
                     return frozenset(decoder.decode(line + stream.read(_LONGEST_LINE)))
-    except (msgspec.DecodeError, UnicodeDecodeError, EOFError, OSError, zlib.error):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, EOFError, OSError):
         pass
-    except zstandard.ZstdError:
+    except (zlib.error, zstandard.ZstdError):
         pass
     # the first line is broken: let the right reader say so
     return frozenset(key.decode() for key in _KEY.findall(head))
@@ -109,7 +123,7 @@ def _keys(path: Path, head: bytes) -> frozenset[str]:
 
 def _looks_like(head: Head) -> str:
     if head.keys:
-        few = ", ".join(sorted(head.keys)[:8])
+        few = ", ".join(map(named, sorted(head.keys)[:8]))
         note = " (Qwen-Bailian is not read yet)" if "chat_id" in head.keys else ""
         return f"JSON with the keys {few}{note}"
     try:

@@ -10,15 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
-from cachecast_datasets.checks import Bad, RowChecker, refuse, shown
-from cachecast_datasets.conform import check_columns, conformed
+from cachecast_datasets.checks import CHEAP, Bad, RowChecker, refuse
+from cachecast_datasets.conform import check_columns, conformed, readable
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicates import duplicate_ids
 from cachecast_datasets.errors import at, at_row
-from cachecast_datasets.parquet_writer import meta_from
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import EVIDENCE, FORMAT_NAME, SCHEMA, VERSION, LogMeta
+from cachecast_datasets.request_log import SCHEMA
+from cachecast_datasets.secrets import cleaned
+from cachecast_datasets.shown import named, shown
 from cachecast_datasets.summary import ImportSummary
+from cachecast_datasets.trace_meta import guessed, stamped_meta
 
 BATCH_ROWS = 1024  # small enough for the processor cache: faster than 512 or 2048
 
@@ -27,6 +29,9 @@ _FOR_BOUNDARIES = (
     "account", "session_id", "hash_scope", "blocks", "token_blocks", "token_block_size",
     "prompt_tokens", "tools_tokens", "system_tokens", "input_types", "output_types",
 )  # fmt: skip
+
+_EVIDENCE = ("blocks", "boundaries", "token_blocks", "token_ids")
+_ONLY_IF_ASKED = {"token_ids", "output_token_ids"}  # large, and no rule reads them
 
 
 class Trace:
@@ -41,16 +46,16 @@ class Trace:
         self.path = path
         self.imported: ImportSummary | None = None
         self._exact = False  # SCHEMA's own types throughout, boundaries among them
+        self._prompts: npt.NDArray[np.bool_] | None = None
         source = str(path)
         with self._file() as file:
             self._schema = file.schema_arrow
             self.rows = file.metadata.num_rows
-            values = {k.decode(): v.decode() for k, v in (file.metadata.metadata or {}).items()}
-        _check_version(values, source)
+            values = file.metadata.metadata or {}
+        stamped = stamped_meta(values, source)
         unknown = check_columns(self._schema, source)
-        self.warnings = [f"{path}: unknown column {name} is ignored" for name in unknown]
-        stamped = meta_from(values)
-        self.meta = stamped or _guessed(self._schema, self._first_arrival_us())
+        self.warnings = [f"{path}: unknown column {named(name)} is ignored" for name in unknown]
+        self.meta = stamped or guessed(set(filter(self._holds, _EVIDENCE)), self._first_arrival())
         # the importer computes boundaries before it writes; elsewhere they may be missing
         self.ours = stamped is not None and "boundaries" in self._schema.names
         self._exact = "boundaries" in self._schema.names and all(
@@ -99,14 +104,53 @@ class Trace:
         """
         wanted = set(SCHEMA.names if columns is None else columns) | set(SCHEMA.names[:2])
         assert wanted <= set(SCHEMA.names), wanted - set(SCHEMA.names)
-        names = [name for name in self._schema.names if name in wanted and name in SCHEMA.names]
+        asked = [name for name in self._schema.names if name in wanted]
+        # a file of somebody else is checked as a whole, whoever asks for what
+        checked = wanted.union(CHEAP) if self.ours else wanted.union(SCHEMA.names) - _ONLY_IF_ASKED
+        names = [name for name in self._schema.names if name in checked or name in asked]
+        checker = RowChecker(str(self.path), bad)
+        for batch, numbers in self._conformed(names, bad):
+            sound, kept = checker.sound(batch, numbers)
+            if self.ours and "boundaries" in wanted and sound.column("boundaries").null_count:
+                sound = self._with_boundaries(sound, kept, bad)
+            yield cleaned(sound if len(names) == len(asked) else sound.select(asked))
+
+    def _conformed(
+        self, names: list[str], bad: Bad
+    ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
         source, row = str(self.path), 1
-        checker = RowChecker(source, bad)
         with self._file() as file:
             for batch in _read(file, names, source):
-                made = batch if self._exact else conformed(batch, source, row)
+                numbers = np.arange(row, row + batch.num_rows)
                 row += batch.num_rows
-                yield checker.sound(made)
+                made, numbers = readable(batch, source, numbers, bad)
+                yield (made, numbers) if self._exact else conformed(made, source, numbers, bad)
+
+    def _with_boundaries(
+        self, batch: pa.RecordBatch, numbers: npt.NDArray[np.int64], bad: Bad
+    ) -> pa.RecordBatch:
+        """Without rows that have a prompt but no boundaries, in a file that should have them."""
+        if self._prompts is None:
+            self._prompts = self._rows_with_prompts()
+        missing = batch.column("boundaries").is_null().to_numpy(zero_copy_only=False)
+        wrong = missing & self._prompts[numbers - 1]
+        for number in numbers[wrong].tolist():
+            problem = "boundaries is null, expected those of its blocks or token_blocks"
+            bad(at_row(str(self.path), number, problem, "bad boundaries"))
+        return batch.filter(pa.array(~wrong)) if wrong.any() else batch
+
+    def _rows_with_prompts(self) -> npt.NDArray[np.bool_]:
+        mask = np.zeros(self.rows, dtype=bool)
+        for name in ("blocks", "token_blocks"):
+            if name not in self._schema.names:
+                continue
+            row = 0
+            with self._file() as file:
+                for batch in _read(file, [name], str(self.path)):
+                    valid = batch.column(0).is_valid().to_numpy(zero_copy_only=False)
+                    mask[row : row + len(valid)] |= valid
+                    row += len(valid)
+        return mask
 
     def salvage(self, bad: Bad) -> Iterator[Request]:
         """All sound rows as whole requests, without boundaries where the file has none."""
@@ -120,29 +164,39 @@ class Trace:
             return pq.ParquetFile(self.path, read_dictionary=encoded)
         except FileNotFoundError as problem:
             raise at(str(self.path), None, "no such file") from problem
-        except (pa.ArrowInvalid, OSError) as problem:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise at(
-                str(self.path), None, "not a whole Parquet file (cut short, or another kind)"
+                str(self.path),
+                None,
+                "not a whole Parquet file (cut short, or another kind), expected a cachecast "
+                "request log",
             ) from problem
 
-    def _first_arrival_us(self) -> int | None:
+    def _holds(self, name: str) -> bool:
+        """Whether the column is there and not null throughout."""
+        if name not in self._schema.names:
+            return False
         with self._file() as file:
-            for batch in _read(file, ["arrival"], str(self.path)):
-                if batch.num_rows:
-                    return int(
-                        conformed(batch, str(self.path), 1).column(0).view(pa.int64())[0].as_py()
-                    )
+            return any(
+                batch.column(0).null_count < batch.num_rows
+                for batch in _read(file, [name], str(self.path))
+            )
+
+    def _first_arrival(self) -> int | None:
+        """The first arrival in microseconds, None if there is none; faults are told later."""
+        for batch, _ in self._conformed(["arrival"], lambda problem: None):
+            for time in batch.column(0).drop_null().view(pa.int64()):
+                return int(time.as_py())
         return None
 
     def _check_ids(self) -> None:
         def ids() -> Iterator[pa.Array]:
-            row = 1
-            with self._file() as file:
-                for batch in _read(file, ["request_id"], str(self.path)):
-                    batch = conformed(batch, str(self.path), row)
-                    check_nulls(batch, str(self.path), row)
-                    row += batch.num_rows
-                    yield batch.column(0)
+            for batch, numbers in self._conformed(["request_id"], refuse):
+                ids = batch.column(0)
+                if ids.null_count:
+                    row = int(numbers[ids.is_null().to_pylist().index(True)])
+                    raise at_row(str(self.path), row, "request_id is null, expected a value")
+                yield ids
 
         for value, first, later in duplicate_ids(ids, self.rows):
             problem = (
@@ -167,13 +221,6 @@ def open_trace(path: Path) -> Trace:
     return Trace(path)
 
 
-def check_nulls(batch: pa.RecordBatch, source: str, first_row: int) -> None:
-    """LogError if the ids of `batch` (one column) have a null."""
-    if batch.column(0).null_count:
-        row = batch.column(0).is_null().to_pylist().index(True)
-        raise at_row(source, first_row + row, "request_id is null, expected a value")
-
-
 def _read(file: pq.ParquetFile, names: list[str], source: str) -> Iterator[pa.RecordBatch]:
     try:
         # a row group at a time: a batch over two of them would mix two dictionaries of names
@@ -181,30 +228,7 @@ def _read(file: pq.ParquetFile, names: list[str], source: str) -> Iterator[pa.Re
             yield from file.iter_batches(
                 BATCH_ROWS, row_groups=[group], columns=names, use_threads=False
             )
-    except (pa.ArrowInvalid, OSError) as problem:
-        raise at(
-            source, None, f"the Parquet is damaged: {str(problem).splitlines()[0]}"
-        ) from problem
-
-
-def _check_version(values: dict[str, str], source: str) -> None:
-    if values.get("cachecast.format", FORMAT_NAME) != FORMAT_NAME:
-        raise at(source, None, f"format is {values['cachecast.format']}, expected {FORMAT_NAME}")
-    version = values.get("cachecast.version", str(VERSION))
-    if version != str(VERSION):
-        raise at(source, None, f"version is {version}, expected {VERSION}")
-
-
-def _guessed(schema: pa.Schema, first_us: int | None) -> LogMeta:
-    """Metadata for a file that carries none: what its columns show."""
-    evidence = next((level for level in EVIDENCE if level in schema.names), "counts")
-    if "token_ids" in schema.names:
-        evidence = "tokens"
-    year_2000_us = 946_684_800_000_000
-    absolute = first_us is not None and first_us >= year_2000_us
-    return LogMeta(
-        source_format="parquet",
-        evidence=evidence,
-        carries_markers="blocks" in schema.names,
-        time_origin="absolute" if absolute else "relative",
-    )
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
+        what = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        problem_text = f"the Parquet is damaged ({what}), expected a whole Parquet file"
+        raise at(source, None, problem_text, "damaged Parquet") from problem

@@ -239,8 +239,9 @@ def test_accounts_are_hashed_and_stay_apart_or_together(
 
 def test_keys_and_headers_never_reach_the_parquet(write: Write, import_all: ImportAll) -> None:
     secret = "sk-ant-very-secret"
-    row = {"timestamp": 0, "input_length": 0, "hash_ids": [], "output_length": 0}
-    log = write(row | {"headers": {"Authorization": secret}, "api_key": secret, "cookie": secret})
+    row = {"id": "s", "block_size": 64, "requests": []}
+    call = {"t": 0, "type": "n", "in": 0, "hash_ids": [], "headers": {"Authorization": secret}}
+    log = write(row | {"requests": [call], "api_key": secret, "cookie": secret})
     trace, _ = import_all(log)
     assert secret.encode() not in trace.path.read_bytes()
     table = pq.read_table(trace.path)

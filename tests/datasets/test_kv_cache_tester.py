@@ -162,7 +162,7 @@ def test_sessions_that_all_start_at_zero_are_kept_so_with_a_warning(
     assert [one.request_id for one in trace] == ["s1/1", "s2/1", "s1/2", "s2/2"]
     assert summary.warnings == [
         "all 2 sessions start at t = 0 as the source has them; "
-        "--spread SECONDS --seed N spreads them"
+        "cachecast import --spread SECONDS --seed N spreads them"
     ]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cachecast_datasets.boundaries import content_boundaries
 from cachecast_datasets.encode import batch_of
+from cachecast_datasets.limits import MAX_TOKENS, MAX_US
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.request import (
     KINDS,
@@ -28,7 +29,7 @@ from cachecast_datasets.trace import open_trace
 META = LogMeta("sketch", "blocks", carries_markers=True)
 
 text = st.none() | st.text(st.characters(codec="utf-8"), max_size=5)
-count = st.none() | st.integers(0, 2**62)
+count = st.none() | st.integers(0, MAX_TOKENS)
 seconds = st.none() | st.floats(0, 1e9)
 hashes = st.integers(0, 2**64 - 1)
 flag = st.none() | st.booleans()
@@ -38,7 +39,7 @@ block = st.builds(
     role=text,
     kind=st.sampled_from(KINDS),
     message=st.integers(0, 9),
-    tokens=st.integers(0, 2**40),
+    tokens=st.integers(0, MAX_TOKENS),
     hash=hashes,
     canonical_hash=st.none() | hashes,
     masked_hash=st.none() | hashes,
@@ -60,8 +61,16 @@ observed = st.fixed_dictionaries(
     }
 ).map(some_observed)
 boundary = st.tuples(
-    st.integers(0, 2**40), hashes, st.sampled_from(["end", "turn"]), st.none() | st.integers(0, 99)
+    st.integers(1, MAX_TOKENS), hashes, st.sampled_from(["tools", "turn"]), st.none() | st.just(9)
 )
+
+
+def ascending(rows: list[tuple[int, int, str, int | None]]) -> Boundaries:
+    """As on a log of token blocks: each position once, the last one is the end."""
+    rows = sorted({row[0]: row for row in rows}.values())
+    if rows:
+        rows[-1] = (*rows[-1][:2], "end", rows[-1][3])
+    return in_lists(rows)
 
 
 def in_lists(rows: list[tuple[int, int, str, int | None]]) -> Boundaries:
@@ -73,7 +82,7 @@ def in_lists(rows: list[tuple[int, int, str, int | None]]) -> Boundaries:
     )
 
 
-boundaries = st.lists(boundary, max_size=3).map(in_lists)
+boundaries = st.lists(boundary, max_size=3).map(ascending)
 
 
 def ids(kind: type[Any], most: int) -> st.SearchStrategy[Any]:
@@ -82,10 +91,20 @@ def ids(kind: type[Any], most: int) -> st.SearchStrategy[Any]:
     )
 
 
+def whole(made: Request) -> Request:
+    """Without what would contradict: a prompt has boundaries, content blocks one each."""
+    if made.blocks is not None:
+        made.boundaries = content_boundaries(made.blocks)
+    elif made.token_blocks is not None:
+        made.boundaries = made.boundaries or in_lists([])
+    made.token_block_size = None if made.token_blocks is None else 64
+    return made
+
+
 request = st.builds(
     Request,
     request_id=st.just(""),  # made unique below
-    arrival_us=st.integers(0, 2**60),
+    arrival_us=st.integers(0, MAX_US),
     first_token_s=seconds,
     end_s=seconds,
     account=text,
@@ -105,7 +124,7 @@ request = st.builds(
     status=st.none() | st.sampled_from(STATUSES),
     attempt=st.none() | st.integers(0, 9),
     source_line=count,
-)
+).map(whole)
 
 
 def write(path: Path, requests: list[Request], meta: LogMeta = META) -> None:
@@ -155,9 +174,9 @@ def test_a_few_columns_and_rows_are_the_same_values_as_in_whole_requests(
     named |= {"request_id", "arrival_us"}
     absent = plain(Request(request_id="", arrival_us=0))
     for one, expected in zip(found, wanted, strict=True):
-        whole = plain(expected)
+        given_row = plain(expected)
         assert plain(one) == {
-            name: whole[name] if name in named else absent[name] for name in whole
+            name: given_row[name] if name in named else absent[name] for name in given_row
         }
 
 

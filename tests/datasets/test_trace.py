@@ -104,7 +104,7 @@ def test_a_wrong_type_is_refused(tmp_path: Path, column: str, values: pa.Array, 
         ("token_block_size", [1, 0, 1], "row 2: token_block_size is 0, expected >= 1"),
         ("answer_hash", [1, 2, -1], "row 3: answer_hash is -1, expected uint64"),
         ("token_blocks", [[1], [None], None],
-         "row 2: token_blocks is [null], expected no nulls inside"),
+         "row 2: token_blocks[0] is null, expected no nulls inside"),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_refused_with_its_row(
@@ -171,7 +171,10 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
 def test_a_parquet_cut_short_is_refused(tmp_path: Path) -> None:
     path = foreign(tmp_path)
     path.write_bytes(path.read_bytes()[:-20])
-    assert refusal(path) == "FILE: not a whole Parquet file (cut short, or another kind)"
+    assert refusal(path) == (
+        "FILE: not a whole Parquet file (cut short, or another kind), expected a cachecast request "
+        "log"
+    )
 
 
 def test_boundaries_are_computed_where_the_file_has_none(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Blocks of 64 tokens, ids that name whole prefixes, the partial last block droppe
 nested under a marker. Format: callanjfox/kv-cache-tester; read 2026-11.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,40 +12,41 @@ from typing import Annotated
 
 import msgspec
 
-from cachecast_datasets.checks import shown
+from cachecast_datasets.checks import Bad, refuse
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.hashing import scoped_ids
-from cachecast_datasets.json_faults import decode
+from cachecast_datasets.json_faults import decode, too_deep
 from cachecast_datasets.readers.block_ids import check_block_count, id_array
+from cachecast_datasets.readers.counts import Count
 from cachecast_datasets.readers.reader import Head, Reader
-from cachecast_datasets.readers.times import microseconds
+from cachecast_datasets.readers.times import Seconds, microseconds
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
-from cachecast_datasets.source import Source, read_whole
+from cachecast_datasets.shown import named, shown
+from cachecast_datasets.source import Source, cannot_be_read, read_whole, unpacked_name
 
-_Count = Annotated[int, msgspec.Meta(ge=0)]
-_Size = Annotated[int, msgspec.Meta(ge=1)]
-_Seconds = Annotated[float, msgspec.Meta(ge=0)]
+_Id = Annotated[int, msgspec.Meta(ge=0)]
+_Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 
 
 class _Entry(msgspec.Struct):
     """A model call (`n` plain, `s` streamed) or a marker (`subagent`) with calls of its own."""
 
-    t: _Seconds
+    t: Seconds
     type: str
     model: str | None = None
-    in_tokens: _Count | None = msgspec.field(default=None, name="in")
-    out: _Count | None = None
+    in_tokens: Count | None = msgspec.field(default=None, name="in")
+    out: Count | None = None
     input_types: list[str] | None = None
     output_types: list[str] | None = None
-    api_time: _Seconds | None = None
-    ttft: _Seconds | None = None
-    think_time: _Seconds | None = None
-    hash_ids: list[_Count] | None = None
+    api_time: Seconds | None = None
+    ttft: Seconds | None = None
+    think_time: Seconds | None = None
+    hash_ids: list[_Id] | None = None
     requests: list["_Entry"] | None = None
     agent_id: str | None = None
-    tool_tokens: _Count | None = None
-    system_tokens: _Count | None = None
+    tool_tokens: Count | None = None
+    system_tokens: Count | None = None
     nested_timestamp_basis: str | None = None
 
 
@@ -53,12 +55,14 @@ class _Session(msgspec.Struct):
     block_size: _Size
     hash_id_scope: str = "local"
     id: str | None = None
-    tool_tokens: _Count | None = None
-    system_tokens: _Count | None = None
+    tool_tokens: Count | None = None
+    system_tokens: Count | None = None
     nested_timestamp_basis: str | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Session)
+_PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_SHAPE = '{"block_size", "requests"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,40 +78,74 @@ class _Thread:
     system_tokens: int | None
 
 
-def session_files(folder: Path) -> list[Path]:
-    """The JSON files below `folder`, in a fixed order."""
+def session_files(folder: Path, bad: Bad = refuse) -> list[Path]:
+    """The JSON files below `folder`, in a fixed order, links and odd ones included.
+
+    `bad` is told of a folder that may not be read.
+    """
+
+    def closed(problem: OSError) -> None:
+        bad(cannot_be_read(Path(problem.filename), problem))
+
     return sorted(
-        path
-        for path in folder.rglob("*.json*")
-        if path.is_file() and path.name.endswith((".json", ".json.gz", ".json.zst"))
+        Path(place, name)
+        for place, _, names in os.walk(folder, onerror=closed)
+        for name in names
+        if name.endswith((".json", ".json.gz", ".json.zst"))
     )
 
 
 def read(source: Source) -> Iterator[Request]:
     """The requests of a session file, or of every session file of a folder."""
     done = 0
-    files = session_files(source.path) if source.path.is_dir() else [source.path]
-    for path in files:
+    folder = source.path.is_dir()
+    for path in session_files(source.path, source.bad) if folder else [source.path]:
+        source.file = path
+        inside = path.relative_to(source.path).as_posix() if folder else path.name
         try:
-            yield from _session(source, path)
+            yield from _session(source, path, inside)
+            done += path.stat().st_size
         except LogError as problem:
             source.bad(problem)
-        done += path.stat().st_size
         source.position(done)
 
 
-def _session(source: Source, path: Path) -> list[Request]:
+def _session(source: Source, path: Path, inside: str) -> list[Request]:
     """All requests of one file, or none: a file with a fault is left out as a whole."""
-    session = decode(_DECODER, read_whole(source, path), str(path), None)
-    name = session.id if session.id is not None else path.name.split(".")[0]
+    data = read_whole(source, path)
+    try:
+        session = decode(_DECODER, data, str(path), None)
+    except LogError as problem:
+        raise _other_kind(data, path) or problem from problem
+    stem = f"{source.prefix}{unpacked_name(inside).removesuffix('.json')}"
+    name = session.id if session.id is not None else stem
     if session.hash_id_scope not in ("local", "global"):
-        problem = f"hash_id_scope is {shown(session.hash_id_scope)}, expected local or global"
-        raise at(str(path), None, problem)
+        fault = f"hash_id_scope is {shown(session.hash_id_scope)}, expected local or global"
+        raise at(str(path), None, fault)
     scope = name if session.hash_id_scope == "local" else "global"
     main = _Thread(
         "requests", f"{name}/", 0.0, None, False, session.tool_tokens, session.system_tokens
     )
-    return list(_calls(session, session.requests, main, name, scope, str(path)))
+    try:
+        return list(_calls(session, session.requests, main, name, scope, str(path)))
+    except RecursionError as problem:
+        raise too_deep(str(path), None) from problem
+
+
+def _other_kind(data: bytes, path: Path) -> LogError | None:
+    """The message for JSON that is something else altogether, None if it is a broken session."""
+    try:
+        parts = _PARTS.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if "requests" in parts or "block_size" in parts:
+        return None
+    if bytes(parts.get("format", b"")) == b'"cachecast.run"':
+        what = "is part of a cachecast run (ask that with cachecast sql)"
+    else:
+        keys = ", ".join(map(named, sorted(parts)[:8])) or "nothing"
+        what = f"JSON with the keys {keys}" if parts else "JSON without keys"
+    return at(str(path), None, f"{what}, expected a kv-cache-tester session ({_SHAPE})", "no log")
 
 
 def _calls(

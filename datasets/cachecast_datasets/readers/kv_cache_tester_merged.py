@@ -14,6 +14,7 @@ from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.hashing import scoped_ids
 from cachecast_datasets.json_faults import decode
 from cachecast_datasets.readers.block_ids import check_block_count
+from cachecast_datasets.readers.counts import Count
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.times import microseconds
 from cachecast_datasets.request import Request
@@ -21,18 +22,19 @@ from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source, read_lines
 
 BLOCK_TOKENS = 64
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Id = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
     timestamp: float
-    input_length: _Count
-    hash_runs: list[tuple[_Count, _Count]]
+    input_length: Count
+    hash_runs: list[tuple[_Id, _Id]]
     session: str | None = None
-    output_length: _Count | None = None
+    output_length: Count | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Line)
+_KEYS = {"": _Line.__struct_fields__}
 
 
 def read(source: Source) -> Iterator[Request]:
@@ -45,7 +47,7 @@ def read(source: Source) -> Iterator[Request]:
 
 
 def _request(source: Source, number: int, line: bytes) -> Request:
-    row = decode(_DECODER, line, source.label, number)
+    row = decode(_DECODER, line, source.label, number, keys=_KEYS)
     try:
         arrival_us = microseconds(row.timestamp, "timestamp")
         # before the runs are expanded: a wrong count must not fill the memory
@@ -59,8 +61,8 @@ def _request(source: Source, number: int, line: bytes) -> Request:
         arrival_us=arrival_us,
         session_id=row.session,
         token_block_size=BLOCK_TOKENS,
-        token_blocks=scoped_ids(source.stem, ids),
-        hash_scope=source.stem,
+        token_blocks=scoped_ids(source.scope, ids),
+        hash_scope=source.scope,
         prompt_tokens=row.input_length,
         output_tokens=row.output_length,
         source_line=number,

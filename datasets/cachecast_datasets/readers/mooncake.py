@@ -13,6 +13,7 @@ from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.hashing import scoped_ids
 from cachecast_datasets.json_faults import decode
 from cachecast_datasets.readers.block_ids import check_block_count, id_array
+from cachecast_datasets.readers.counts import Count
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.times import microseconds
 from cachecast_datasets.request import Request
@@ -20,17 +21,30 @@ from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source, read_lines
 
 BLOCK_TOKENS = 512
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Id = Annotated[int, msgspec.Meta(ge=0)]
+_Ignored = msgspec.Raw | msgspec.UnsetType
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
     timestamp: float
-    input_length: _Count
-    hash_ids: list[_Count]
-    output_length: _Count | None = None
+    input_length: Count
+    hash_ids: list[_Id]
+    output_length: Count | None = None
+    # what other tools write into this format (Dynamo, AISimulate): known, and not used
+    created_time: _Ignored = msgspec.UNSET
+    delay: _Ignored = msgspec.UNSET
+    delay_ms: _Ignored = msgspec.UNSET
+    session_id: _Ignored = msgspec.UNSET
+    request_id: _Ignored = msgspec.UNSET
+    wait_for: _Ignored = msgspec.UNSET
+    tool_wait_ms: _Ignored = msgspec.UNSET
+    branches: _Ignored = msgspec.UNSET
+    prefix_reset: _Ignored = msgspec.UNSET
+    priority: _Ignored = msgspec.UNSET
 
 
 _DECODER = msgspec.json.Decoder(_Line)
+_KEYS = {"": _Line.__struct_fields__}
 
 
 def read(source: Source) -> Iterator[Request]:
@@ -43,7 +57,7 @@ def read(source: Source) -> Iterator[Request]:
 
 
 def _request(source: Source, number: int, line: bytes) -> Request:
-    row = decode(_DECODER, line, source.label, number)
+    row = decode(_DECODER, line, source.label, number, keys=_KEYS)
     try:
         arrival_us = microseconds(row.timestamp, "timestamp", per_second=1000)
         check_block_count("hash_ids", len(row.hash_ids), row.input_length, BLOCK_TOKENS)
@@ -54,8 +68,8 @@ def _request(source: Source, number: int, line: bytes) -> Request:
         request_id=f"{source.prefix}{number}",
         arrival_us=arrival_us,
         token_block_size=BLOCK_TOKENS,
-        token_blocks=scoped_ids(source.stem, ids),
-        hash_scope=source.stem,
+        token_blocks=scoped_ids(source.scope, ids),
+        hash_scope=source.scope,
         prompt_tokens=row.input_length,
         output_tokens=row.output_length,
         source_line=number,

@@ -5,26 +5,33 @@ Equal names mean equal content.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
-from cachecast_datasets.checks import shown
+from cachecast_datasets.content_names import place
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.hashing import content_hash
-from cachecast_datasets.json_faults import decode
+from cachecast_datasets.json_faults import decode, too_deep
+from cachecast_datasets.limits import MAX_TOKENS
+from cachecast_datasets.readers.counts import Count
 from cachecast_datasets.readers.reader import Head, Reader
-from cachecast_datasets.readers.times import microseconds, moment_us
-from cachecast_datasets.request import KINDS, MARKERS, SECTIONS, STATUSES, ContentBlock, Request
+from cachecast_datasets.readers.times import Seconds, microseconds, moment_us
+from cachecast_datasets.request import (
+    CACHE_MODES,
+    KINDS,
+    MARKERS,
+    SECTIONS,
+    STATUSES,
+    ContentBlock,
+    Request,
+)  # fmt: skip
 from cachecast_datasets.request_log import LogMeta
+from cachecast_datasets.shown import shown
 from cachecast_datasets.source import Source, read_lines
 
-CACHE_MODES = ("auto", "auto:5m", "auto:1h", "implicit", "explicit", "none")
 ITEM = {0: "section", 1: "name", 2: "tokens", 3: "marker", 4: "options"}
 META = LogMeta("sketch", "blocks", carries_markers=True)
-
-_Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
-_Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class _Options(msgspec.Struct, forbid_unknown_fields=True):
@@ -37,7 +44,7 @@ class _Options(msgspec.Struct, forbid_unknown_fields=True):
 class _Item(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     section: str
     name: str
-    tokens: _Count
+    tokens: Count
     marker: str | None = None
     options: _Options | None = None
 
@@ -46,12 +53,12 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     at: float | str
     prompt: list[_Item]
     id: str | int | None = None
-    ttft: _Seconds | msgspec.UnsetType | None = msgspec.UNSET
-    took: _Seconds | None = None
+    ttft: Seconds | msgspec.UnsetType | None = msgspec.UNSET
+    took: Seconds | None = None
     model: str | None = None
     account: str | None = None
     session: str | None = None
-    output: _Count | None = None
+    output: Count | None = None
     answer: str | None = None
     settings: dict[str, Any] = {}
     cache: str | None = None
@@ -63,8 +70,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _DECODER = msgspec.json.Decoder(_Line)
-_KEYS = ", ".join(_Line.__struct_fields__)
-_OPTION_KEYS = ", ".join(_Options.__struct_fields__)
+_KEYS = {"": _Line.__struct_fields__, "options": _Options.__struct_fields__}
 
 
 def read(source: Source) -> Iterator[Request]:
@@ -87,23 +93,36 @@ class _File:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._names = source.names
         self.absolute: bool | None = None
         self._first_line = 0
-        self._sizes: dict[int, tuple[int, int]] = {}  # content hash -> (tokens, line)
 
     def request(self, number: int, line: bytes) -> Request:
         """The request of one line. LogError with file, line, field, value and what is accepted."""
+        label = self._source.label
+        row = decode(_DECODER, line, label, number, ITEM, _KEYS)
         try:
-            row = decode(_DECODER, line, self._source.label, number, ITEM)
-        except LogError as problem:
-            raise _with_keys(problem) from problem
-        try:
-            arrival_us = self._arrival(row.at, number)
-            blocks = self._blocks(row.prompt, number)
+            arrival_us = self._arrival(row.at)
+            blocks, new = self._blocks(row.prompt, number)
+            prompt_tokens = sum(block.tokens for block in blocks)
+            if prompt_tokens > MAX_TOKENS:
+                raise ValueError(
+                    f"prompt has {prompt_tokens} tokens, expected at most {MAX_TOKENS}"
+                )
             status = _status(row)
             _accept("cache", row.cache, CACHE_MODES)
+            answer_hash = self._answer(row, new)
+            settings = _settings(row)
         except ValueError as problem:
-            raise at(self._source.label, number, str(problem)) from problem
+            raise at(label, number, str(problem)) from problem
+        except RecursionError as problem:
+            raise too_deep(label, number) from problem
+        # the line is good as a whole: only now may later ones be measured by it
+        if self.absolute is None:
+            self.absolute, self._first_line = isinstance(row.at, str), number
+        self._names.items |= new
+        if answer_hash is not None and row.output is not None:
+            self._names.answers.setdefault(answer_hash, (row.output, label, number))
         given = row.id if row.id is not None else f"{self._source.prefix}{number}"
         return Request(
             request_id=str(given),
@@ -116,11 +135,11 @@ class _File:
             model=row.model,
             service_tier=row.tier,
             is_batch=row.batch,
-            settings=_settings(row),
+            settings=settings,
             cache_mode=row.cache,
             blocks=blocks,
-            answer_hash=None if row.answer is None else content_hash(row.answer.encode()),
-            prompt_tokens=sum(block.tokens for block in blocks),
+            answer_hash=answer_hash,
+            prompt_tokens=prompt_tokens,
             output_tokens=row.output,
             tools_tokens=sum(block.tokens for block in blocks if block.section == "tools"),
             system_tokens=sum(block.tokens for block in blocks if block.section == "system"),
@@ -128,12 +147,10 @@ class _File:
             source_line=number,
         )
 
-    def _arrival(self, value: float | str, number: int) -> int:
+    def _arrival(self, value: float | str) -> int:
         absolute = isinstance(value, str)
         us = moment_us(value, "at") if isinstance(value, str) else microseconds(value, "at")
-        if self.absolute is None:
-            self.absolute, self._first_line = absolute, number
-        elif absolute != self.absolute:
+        if self.absolute is not None and absolute != self.absolute:
             kinds = ("seconds", "RFC 3339")
             raise ValueError(
                 f"at is {shown(value)} ({kinds[absolute]}), but line {self._first_line} uses "
@@ -141,10 +158,14 @@ class _File:
             )
         return us
 
-    def _blocks(self, items: list[_Item], number: int) -> list[ContentBlock]:
+    def _blocks(
+        self, items: list[_Item], number: int
+    ) -> tuple[list[ContentBlock], dict[int, tuple[int, str, int]]]:
+        """The content blocks, and the sizes of names that no earlier line has."""
         blocks: list[ContentBlock] = []
         message = -1
-        new_sizes: dict[int, tuple[int, int]] = {}
+        new: dict[int, tuple[int, str, int]] = {}
+        label = self._source.label
         for index, item in enumerate(items):
             where = f"prompt[{index}]"
             options = item.options or _Options()
@@ -155,18 +176,41 @@ class _File:
                 raise ValueError(f"{where}.options.join is true, expected an item before it")
             message += not options.join
             block = _block(item, options, message)
-            tokens, line = self._sizes.get(block.hash) or new_sizes.get(block.hash, (-1, 0))
-            if tokens == -1:
-                new_sizes[block.hash] = (item.tokens, number)
-            elif tokens != item.tokens:
+            known = self._names.items.get(block.hash) or new.get(block.hash)
+            if known is None:
+                self._compare(where, item, block.hash)
+                new[block.hash] = (item.tokens, label, number)
+            elif known[0] != item.tokens:
                 raise ValueError(
-                    f"{where}.tokens of {shown(item.name)} is {item.tokens}, but line "
-                    f"{line} gives it {tokens}; equal names mean equal content, "
-                    f"expected {tokens} or another name"
+                    f"{where}.tokens of {shown(item.name)} is {item.tokens}, but "
+                    f"{place(known, label)} gives it {known[0]}; equal names mean equal content, "
+                    f"expected {known[0]} or another name"
                 )
             blocks.append(block)
-        self._sizes |= new_sizes
-        return blocks
+        return blocks, new
+
+    def _compare(self, where: str, item: _Item, name: int) -> None:
+        """An answer's output also holds its reasoning, so its text is not longer than that."""
+        known = self._names.answers.get(name)
+        if known is not None and item.tokens > known[0]:
+            raise ValueError(
+                f"{where}.tokens of {shown(item.name)} is {item.tokens}, but it is the answer of "
+                f"{place(known, self._source.label)} with {known[0]} output tokens; expected at "
+                f"most {known[0]} or another name"
+            )
+
+    def _answer(self, row: _Line, new: dict[int, tuple[int, str, int]]) -> int | None:
+        if row.answer is None:
+            return None
+        name = content_hash(row.answer.encode())
+        known = self._names.items.get(name) or new.get(name)
+        if known is not None and row.output is not None and row.output < known[0]:
+            raise ValueError(
+                f"output is {row.output}, but its answer {shown(row.answer)} has {known[0]} tokens "
+                f"in {place(known, self._source.label)}; expected at least {known[0]} or another "
+                "name"
+            )
+        return name
 
 
 def _block(item: _Item, options: _Options, message: int) -> ContentBlock:
@@ -192,6 +236,10 @@ def _status(row: _Line) -> str | None:
     _accept("status", row.status, STATUSES)
     if row.ttft is None and row.status == "ok":
         raise ValueError('ttft is null (never started), but status is "ok"; expected one of both')
+    if row.ttft is None and row.output:
+        raise ValueError(
+            f"ttft is null (never started), but output is {row.output}; expected one of both"
+        )
     return row.status or ("aborted" if row.ttft is None else None)
 
 
@@ -211,17 +259,6 @@ def _settings(row: _Line) -> dict[str, str]:
 def _accept(field: str, value: str | None, known: tuple[str, ...]) -> None:
     if value is not None and value not in known:
         raise ValueError(f"{field} is {shown(value)}, expected one of {', '.join(known)}")
-
-
-def _with_keys(problem: LogError) -> LogError:
-    """An unknown key's message also lists the known ones."""
-    text = str(problem)
-    if not text.endswith("is not a known key"):
-        return problem
-    known = _OPTION_KEYS if ".options." in text else _KEYS
-    better = LogError(f"{text}, expected one of {known}")
-    better.reason = problem.reason
-    return better
 
 
 def _recognises(head: Head) -> bool:

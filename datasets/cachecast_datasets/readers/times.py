@@ -5,11 +5,12 @@ from typing import Annotated
 
 import msgspec
 
-from cachecast_datasets.checks import shown
+from cachecast_datasets.limits import MAX_S, MAX_US, MOMENTS
+from cachecast_datasets.shown import shown
 
-MAX_S = 1e12  # 31,700 years; keeps every time inside 64-bit microseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=float(MAX_S))]
 
 
 def microseconds(value: float, field: str, per_second: int = 1) -> int:
@@ -22,10 +23,14 @@ def microseconds(value: float, field: str, per_second: int = 1) -> int:
 def moment_us(text: str, field: str) -> int:
     """RFC 3339 with a zone, as microseconds since the Unix epoch. ValueError if it is not."""
     try:
-        moment = msgspec.convert(text, _Moment)
+        us = (msgspec.convert(text, _Moment) - _EPOCH) // timedelta(microseconds=1)
     except msgspec.ValidationError:
         raise ValueError(
             f"{field} is {shown(text)}, expected seconds or RFC 3339 with a zone "
             "(2026-01-31T12:00:00Z)"
         ) from None
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    except OverflowError:  # year 1 with a zone east of Greenwich
+        us = -1
+    if not 0 <= us <= MAX_US:
+        raise ValueError(f"{field} is {shown(text)}, expected {MOMENTS}")
+    return us

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.hashing import token_block_hashes
 from cachecast_datasets.json_faults import decode
+from cachecast_datasets.readers.counts import Count
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.times import microseconds
 from cachecast_datasets.request import Request
@@ -21,19 +22,19 @@ from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source, read_lines
 
 BLOCK_TOKENS = 16
-_Count = Annotated[int, msgspec.Meta(ge=0)]
 _Token = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
     arrival: float
     prompt_token_ids: list[_Token]
     id: str | int | None = None
-    output_len: _Count | None = None
+    output_len: Count | None = None
     output_token_ids: list[_Token] | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Line)
+_KEYS = {"": _Line.__struct_fields__}
 
 
 def read(source: Source) -> Iterator[Request]:
@@ -46,7 +47,7 @@ def read(source: Source) -> Iterator[Request]:
 
 
 def _request(source: Source, number: int, line: bytes) -> Request:
-    row = decode(_DECODER, line, source.label, number)
+    row = decode(_DECODER, line, source.label, number, keys=_KEYS)
     outputs = row.output_token_ids
     try:
         arrival_us = microseconds(row.arrival, "arrival")
