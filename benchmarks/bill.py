@@ -67,7 +67,11 @@ def measure_import(source: Path, log: Path) -> None:
 
 
 def peak_mb() -> int:
-    """Peak resident memory of this process."""
+    """Peak resident memory of this process alone; `getrusage` would count what forked it, too."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = (row for row in status.read_text().splitlines() if row.startswith("VmHWM"))
+        return int(line.split()[1]) // 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
