@@ -2,7 +2,7 @@
 
 import difflib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
@@ -10,7 +10,9 @@ from importlib import resources
 from pathlib import Path
 
 from cachecast_datasets.errors import BadInput
+from cachecast_pricing.catalog_checks import moment
 from cachecast_pricing.catalog_file import ProviderFile, cards_of, first_day, read_provider_file
+from cachecast_pricing.catalog_overlay import laid_over
 from cachecast_pricing.model_ids import (
     PLATFORMS,
     ModelRef,
@@ -31,11 +33,19 @@ class DatedCard:
 
 
 class Catalog:
-    """All rate cards; `newest` is the latest day on which one of them was read."""
+    """All rate cards; `newest` is the latest day on which one of them was read.
+
+    `notes` say what negotiated prices add: models and providers that are not in the shipped files.
+    """
 
     newest: date
+    notes: tuple[str, ...]
 
-    def __init__(self, files: Sequence[tuple[ProviderFile, str]], newest: date | None = None):
+    def __init__(
+        self, files: Sequence[tuple[ProviderFile, str]], newest: date | None = None,
+        notes: tuple[str, ...] = (),
+    ):  # fmt: skip
+        self.notes = notes
         self._cards: dict[ModelRef, list[RateCard]] = defaultdict(list)
         self._index: dict[str, list[ModelRef]] = defaultdict(list)
         self._found: dict[tuple[str, str | None], ModelRef | None] = {}
@@ -48,9 +58,14 @@ class Catalog:
         for file, place in files:
             for card in cards_of(file, place):
                 self._cards[ModelRef(card.provider, card.model)].append(card)
+        # negotiated prices stand first and are entered last: a name that is taken is their fault
+        for file, place in reversed(files):
             for table in file.models:
                 ref = ModelRef(table.provider or file.provider, table.model)
-                self._enter(ref, (table.model, *table.aliases))
+                try:
+                    self._enter(ref, (table.model, *table.aliases))
+                except BadInput as error:
+                    raise BadInput(f"{place}: {ref.provider}/{ref.model}: {error}") from None
         self.newest = newest or max(
             first_day(card.checked) for cards in self._cards.values() for card in cards
         )
@@ -59,6 +74,11 @@ class Catalog:
     def providers(self) -> tuple[str, ...]:
         """Canonical provider names, sorted."""
         return tuple(sorted({ref.provider for ref in self._cards}))
+
+    @property
+    def provider_names(self) -> Mapping[str, str]:
+        """Every name of a provider -> its canonical one."""
+        return self._provider_of
 
     def is_host(self, provider: str) -> bool:
         """Whether a provider serves other makers' models."""
@@ -115,16 +135,17 @@ class Catalog:
         """
         cards = self._cards_of(ref)
         currencies = list(dict.fromkeys(card.currency for card in cards))
-        wanted = currency or currencies[0]
+        wanted = _first_currency(cards, on) if currency is None else currency
         if wanted not in currencies:
             raise BadInput(
-                f"no {wanted} price for {ref.provider}/{ref.model}; it has: {', '.join(currencies)}"
+                f"no {wanted or repr(wanted)} price for {ref.provider}/{ref.model}; "
+                f"it has: {', '.join(currencies)}"
             )
         for card in cards:
             if card.currency == wanted and card.valid_on(on):
                 return DatedCard(card, _notes(card, on))
         raise BadInput(
-            f"no price for {ref.provider}/{ref.model} on {_moment(on)}: its validity is stated "
+            f"no price for {ref.provider}/{ref.model} on {moment(on)}: its validity is stated "
             + " and ".join(_validity(card) for card in cards if card.currency == wanted)
         )
 
@@ -133,7 +154,7 @@ class Catalog:
     ) -> list[RateCard]:
         """The cards that are valid at some moment of [start, end)."""
         cards = self._cards_of(ref)
-        wanted = currency or cards[0].currency
+        wanted = _first_currency(cards, start) if currency is None else currency
         return [
             card for card in cards
             if card.currency == wanted
@@ -152,9 +173,21 @@ class Catalog:
         return self._cards[ref]
 
     def _enter(self, ref: ModelRef, names: Iterable[str]) -> None:
-        """Make a model known under its names; a host's also without the maker's prefix."""
+        """Make a model known under its names; a host's also without the maker's prefix.
+
+        BadInput for a name that a model of the same provider has, or that of another maker.
+        """
+        host = ref.provider in self._hosts
         for name in names:
             keys = [key_of(name)]
+            for other in self._index[keys[0]]:
+                makers = not host and other.provider not in self._hosts
+                if other != ref and (makers or other.provider == ref.provider):
+                    raise BadInput(
+                        f"the name {name!r} belongs to {other.provider}/{other.model}; to price "
+                        f'that model write provider = "{other.provider}", '
+                        "for a host of it host = true"
+                    )
             if ref.provider in self._hosts:
                 keys += _bare_keys(name, self._provider_of)
             for key in keys:
@@ -176,21 +209,30 @@ class Catalog:
                     return choice[0]
         return None
 
+    def names_of(self, ref: ModelRef) -> frozenset[str]:
+        """The keys of a model's id and of its aliases."""
+        return frozenset(key for key, refs in self._index.items() if ref in refs)
+
+    def close_names(self, name: str, provider: str | None = None) -> list[str]:
+        """Up to five models (of a provider) whose ids are like a name, the closest first."""
+        by_key = {key_of(ref.model): ref for ref in self._cards if provider in (None, ref.provider)}
+        keys = list(dict.fromkeys(s.key for s in spellings(name, self._provider_of)))
+        close = dict.fromkeys(
+            by_key[match].model
+            for key in reversed(keys)
+            for match in difflib.get_close_matches(key[:100], by_key, n=5, cutoff=0.6)
+        )
+        return list(close)[:5]
+
     def _unknown(self, name: str, wanted: str | None) -> str:
         """The sentence for a name that is not in the catalogue."""
         elsewhere = self._look_up(name, None) if wanted else None
         if elsewhere:
             return f"{wanted} lists no price for {name!r}; {elsewhere.provider} does"
-        by_key = {key_of(ref.model): ref for ref in self._cards if wanted in (None, ref.provider)}
-        keys = list(dict.fromkeys(s.key for s in spellings(name, self._provider_of)))
-        close = dict.fromkeys(
-            by_key[match].model
-            for key in reversed(keys)
-            for match in difflib.get_close_matches(key, by_key, n=5, cutoff=0.6)
-        )
+        close = self.close_names(name, wanted)
         where = f" at {wanted}" if wanted else ""
         if close:
-            return f"unknown model {name!r}{where}; close names: {', '.join(list(close)[:5])}"
+            return f"unknown model {name!r}{where}; close names: {', '.join(close)}"
         return f"unknown model {name!r}{where}; `cachecast models` lists all that have a price"
 
 
@@ -210,21 +252,22 @@ def _notes(card: RateCard, on: datetime) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _first_currency(cards: Sequence[RateCard], on: datetime) -> str:
+    """The currency of the first card of that moment; of the first of all where none holds then."""
+    return next((card for card in cards if card.valid_on(on)), cards[0]).currency
+
+
 def _validity(card: RateCard) -> str:
     """ "from … to before …", as far as stated."""
     parts = []
     if card.valid_from is not None:
-        parts.append(f"from {_moment(card.valid_from)}")
+        parts.append(f"from {moment(card.valid_from)}")
     if card.valid_to is not None:
-        parts.append(f"until before {_moment(card.valid_to)}")
+        parts.append(f"until before {moment(card.valid_to)}")
     return " ".join(parts)
 
 
-def _moment(at: datetime) -> str:
-    """A date, with the time where it is not midnight."""
-    return str(at.date()) if (at.hour, at.minute, at.second) == (0, 0, 0) else at.isoformat()
-
-
+@cache
 def _shipped_files() -> list[tuple[ProviderFile, str]]:
     folder = resources.files("cachecast_pricing") / "catalog"
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
@@ -250,5 +293,6 @@ def load_catalog(overrides: Path | None = None) -> Catalog:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise BadInput(f"{overrides}: {reason}") from None
-    negotiated = (read_provider_file(text, str(overrides)), str(overrides))
-    return Catalog([negotiated, *_shipped_files()], newest=_shipped().newest)
+    place = str(overrides)
+    own, notes = laid_over(read_provider_file(text, place), _shipped(), place)
+    return Catalog([(own, place), *_shipped_files()], _shipped().newest, notes)

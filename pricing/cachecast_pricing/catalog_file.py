@@ -4,17 +4,20 @@ The shape (see any file in `catalog/`): `provider`, `sources`, file-wide `tiers`
 `[[models]]` table for each model and validity period. Prices are strings per million tokens.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Literal
 
 import msgspec
 
 from cachecast_datasets.errors import BadInput
+from cachecast_pricing.catalog_checks import check_cards, check_period, check_thresholds
 from cachecast_pricing.catalog_faults import sentence
-from cachecast_pricing.money import decimal_of, picounits_per_token
+from cachecast_pricing.money import CURRENCIES, decimal_of, picounits_per_token
+from cachecast_pricing.peak_hours import peak_hours
 from cachecast_pricing.rates import (
     PRICED,
     SERVICE_TIERS,
@@ -28,7 +31,8 @@ from cachecast_pricing.rates import (
     Threshold,
 )  # fmt: skip
 
-WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_LARGEST_FACTOR = 100
+_CHECKED = re.compile(r"20[0-9]{2}(-[0-9]{2}(-[0-9]{2})?)?(/[0-9]{2})?")  # "2026-10/11" is shipped
 
 
 class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,20 +134,56 @@ def read_provider_file(text: str, place: str) -> ProviderFile:
 
 
 def cards_of(file: ProviderFile, place: str) -> list[RateCard]:
-    """One card for each model, validity period and currency; BadInput for inexact prices."""
-    cards = []
-    for table in file.models:
+    """One card for each model, validity period and currency.
+
+    BadInput for a price, factor, moment, threshold or name that is none, for inexact products, and
+    for two cards that hold at the same time.
+    """
+    try:
+        peak = None if file.peak is None else _peak(file.peak)
+        _check_top(file)
+    except BadInput as error:
+        raise BadInput(f"{place}: {error}") from None
+    cards: list[RateCard] = []
+    tables: list[int] = []
+    for number, table in enumerate(file.models):
         where = f"{place}: {table.provider or file.provider}/{table.model}"
         try:
-            cards += [_card(file, table, table.prices, file.currency)]
+            _check_names(table)
+            cards += [_card(file, table, table.prices, file.currency, peak)]
             if table.cny is not None:
-                cards += [_card(file, table, table.cny, "CNY")]
+                cards += [_card(file, table, table.cny, "CNY", peak)]
         except BadInput as error:
             raise BadInput(f"{where}: {error}") from None
+        tables += [number] * (len(cards) - len(tables))
+    check_cards(cards, tables, place)
     return cards
 
 
-def _card(file: ProviderFile, table: ModelTable, prices: PriceTable, currency: str) -> RateCard:
+def _check_top(file: ProviderFile) -> None:
+    if not file.provider.strip():
+        raise BadInput("`provider` is empty, expected the name of a price list, as anthropic")
+    if file.currency not in CURRENCIES:
+        raise BadInput(f"`currency` is {file.currency!r}, expected an ISO 4217 code, as USD")
+    if not file.models:
+        raise BadInput("`models` is empty, expected one [[models]] table for each price")
+
+
+def _check_names(table: ModelTable) -> None:
+    for name, value in (("model", table.model), ("provider", table.provider)):
+        if value is not None and not value.strip():
+            raise BadInput(f"`{name}` is empty, expected a name")
+    if not all(alias.strip() for alias in table.aliases):
+        raise BadInput("`aliases` has an empty name")
+    for note in table.notes:
+        if note.since is not None and note.until is not None:
+            check_period(_utc(note.since), _utc(note.until), "notes: since", "until")
+
+
+def _card(
+    file: ProviderFile, table: ModelTable, prices: PriceTable, currency: str,
+    peak: PeakHours | None,
+) -> RateCard:  # fmt: skip
     named = "prices" if prices is table.prices else "cny"
     bands = [PriceBand(None, _prices(prices, currency, named))]
     bands += [_band(band, prices, currency) for band in table.long_context]
@@ -151,6 +191,8 @@ def _card(file: ProviderFile, table: ModelTable, prices: PriceTable, currency: s
     for name, spec in (file.tiers if table.tiers is None else table.tiers).items():
         if name not in SERVICE_TIERS:
             raise BadInput(f"service tier {name!r}, known: {', '.join(SERVICE_TIERS)}")
+        if name == STANDARD:
+            raise BadInput("tiers.standard: the standard prices are `prices` themselves")
         tiers[name] = _tier(spec, f"tiers.{name}")
     if table.cny is not None and table.long_context:
         raise BadInput("cny prices beside long_context ones: state both in currencies of their own")
@@ -164,12 +206,14 @@ def _card(file: ProviderFile, table: ModelTable, prices: PriceTable, currency: s
         valid_to=_utc(table.valid_to),
         bands=tuple(bands),
         tiers=tiers,
-        peak=_peak(file.peak) if table.peak and file.peak else None,
+        peak=peak if table.peak else None,
         regional_factor=None if table.regional is None else _factor(table.regional, "regional"),
         sources=tuple(_source(file.sources, key) for key in table.source),
         checked=table.checked,
         notes=tuple(DatedNote(n.text, _utc(n.since), _utc(n.until)) for n in table.notes),
     )
+    check_period(card.valid_from, card.valid_to, "valid_from", "valid_to")
+    check_thresholds(card)
     first_day(card.checked)
     card.check_exact()
     return card
@@ -212,24 +256,14 @@ def _tier(spec: str | TierTable, named: str) -> ServiceTier:
 
 
 def _peak(table: PeakTable) -> PeakHours:
-    try:
-        days = frozenset(WEEKDAYS.index(day) for day in table.weekdays)
-        windows = tuple((_minute(start), _minute(end)) for start, end in table.hours)
-    except ValueError as error:
-        raise BadInput(f"peak hours: {error}") from None
-    return PeakHours(_factor(table.factor, "peak.factor"), days, windows, frozenset(table.holidays))
-
-
-def _minute(clock: str) -> int:
-    """Minutes since midnight of "HH:MM"."""
-    moment = time.fromisoformat(clock)
-    return moment.hour * 60 + moment.minute
+    factor = _factor(table.factor, "peak.factor")
+    return peak_hours(factor, table.weekdays, table.hours, table.holidays)
 
 
 def _factor(text: str, named: str) -> Fraction:
     value = Fraction(decimal_of(text, named))
-    if value <= 0:
-        raise BadInput(f"{named} is {text}, expected > 0")
+    if not 0 < value <= _LARGEST_FACTOR:
+        raise BadInput(f"{named} is {text}, expected > 0 and at most {_LARGEST_FACTOR}")
     return value
 
 
@@ -248,6 +282,8 @@ def first_day(checked: str) -> date:
     """The earliest day that a reading date can mean: "2026-11" and "2026-11/12" -> 2026-11-01."""
     parts = checked.partition("/")[0].split("-")
     try:
+        if not _CHECKED.fullmatch(checked):
+            raise ValueError
         year, month, day = (int(part) for part in [*parts, "1", "1"][:3])
         return date(year, month, day)
     except ValueError:

@@ -1,5 +1,6 @@
 """What a usage costs at given prices, class by class, to the picounit."""
 
+from collections.abc import Set
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -79,6 +80,34 @@ def charge(usage: Usage, prices: ClassPrices) -> Charge:
     total = fresh + cache_read + written + output
     high = total - cheapest + dearest
     return Charge(currency, fresh, cache_read, written, output, 0, total, high)
+
+
+def unknown_bounds(
+    usage: Usage, charged: Charge, prices: ClassPrices, unknown: Set[str], *, inclusive: bool
+) -> tuple[int, int | None]:  # fmt: skip
+    """The least and the most, in picounits, that a usage with unknown classes can cost.
+
+    `charged` is the charge of `usage` at `prices`; `unknown` are of fresh, cache_read, cache_write
+    and output. In an inclusive object the unknown tokens are part of `usage.fresh`: each may have
+    been read, written or neither. Beside an additive one there may be any number more, and of an
+    unknown input or output, too: then there is no limit (None).
+    """
+    if not unknown:
+        return charged.low, charged.high
+    if not inclusive or unknown & {"fresh", "output"}:
+        return charged.low, None
+    possible = [prices.fresh]
+    if "cache_read" in unknown:
+        possible.append(prices.cache_read)
+    if "cache_write" in unknown:
+        possible += prices.write_prices
+    priced = [price for price in possible if price is not None]
+    if not priced:
+        return charged.low, charged.high  # no fresh price: then there are no fresh tokens either
+    return (
+        charged.low - charged.fresh + usage.fresh * min(priced),
+        charged.high - charged.fresh + usage.fresh * max(priced),
+    )
 
 
 def without_cache(usage: Usage, prices: ClassPrices) -> int:

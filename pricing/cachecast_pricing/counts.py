@@ -1,5 +1,6 @@
 """Reading token counts out of a usage object: value, zero and unknown are three things."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -10,6 +11,8 @@ from cachecast_pricing.money import PICO
 
 ABSENT = object()
 _MOST_TOKENS = 10**15  # far beyond any aggregate; keeps every sum in 64 bits
+_MOST_MONEY = 10**15  # an amount in picounits is exact in the 28 digits of decimal's context
+_AMOUNT = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
 
 
 class UsageError(BadInput):
@@ -24,23 +27,40 @@ def count_of(value: object, name: str) -> int:
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 20:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise UsageError(f"{name} is {_shown(value)}, expected a whole number of tokens")
+        raise UsageError(f"{name} is {shown(value)}, expected a whole number of tokens")
     exact = Decimal(value)
     if not exact.is_finite():
-        raise UsageError(f"{name} is {value}, expected a whole number of tokens")
+        raise UsageError(f"{name} is {shown(value)}, expected a whole number of tokens")
     if exact < 0:
-        raise UsageError(f"{name} is {value}, expected >= 0")
+        raise UsageError(f"{name} is {shown(value)}, expected >= 0")
     if exact > _MOST_TOKENS:
-        raise UsageError(f"{name} is {value}, expected at most {_MOST_TOKENS}")
+        raise UsageError(f"{name} is {shown(value)}, expected at most {_MOST_TOKENS}")
     if exact != exact.to_integral_value():
-        raise UsageError(f"{name} is {value}, expected a whole number of tokens")
+        raise UsageError(f"{name} is {shown(value)}, expected a whole number of tokens")
     return int(exact)
 
 
-def _shown(value: object) -> str:
-    """The value as JSON would show it, cut short."""
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
+def shown(value: object) -> str:
+    """The value as JSON would show it, on one line and cut short."""
+    if isinstance(value, Mapping | list):
+        return "an object" if isinstance(value, Mapping) else "a list"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    # an int of thousands of digits has no text in Python, as a Decimal it has
+    text = str(Decimal(value)) if isinstance(value, int) else str(value)
+    if isinstance(value, str):
+        text = ascii(value) if not value.isprintable() else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def shown_names(names: Iterable[str], most: int = 8) -> str:
+    """Names of fields, sorted, on one line and cut short; "nothing" for none."""
+    found = sorted(names)
+    words = [name if name.isprintable() and len(name) <= 60 else shown(name) for name in found]
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return f"{', '.join(words[:most])}{more}" if words else "nothing"
 
 
 @dataclass(slots=True)
@@ -88,9 +108,16 @@ class Fields:
             if value is None:
                 continue
             if not isinstance(value, Mapping):
-                raise UsageError(f"{self.path}{name} is {_shown(value)}, expected an object")
+                raise UsageError(f"{self.path}{name} is {shown(value)}, expected an object")
             return Fields(value, f"{self.path}{name}.")
         return None
+
+    def text(self, name: str) -> str | None:
+        """A field that holds a word; None if it is null or not there."""
+        value = self.raw.get(name)
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"{self.path}{name} is {shown(value)}, expected text")
+        return value
 
     def is_null(self, *names: str) -> bool:
         """Whether one of these is there as an explicit null and none has a value."""
@@ -98,15 +125,19 @@ class Fields:
 
 
 def money_of(value: object, name: str, per_unit: int = PICO) -> int:
-    """A reported amount in picounits, `per_unit` of them for 1 (half-even to a picounit)."""
+    """A reported amount in picounits, `per_unit` of them for 1 (half-even to a picounit).
+
+    UsageError for what is negative, no finite number, or more than any bill.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
-        raise UsageError(f"{name} is {_shown(value)}, expected an amount of money")
-    try:
-        amount = Decimal(str(value))
-    except ArithmeticError:
-        raise UsageError(f"{name} is {value!r}, expected an amount of money") from None
+        raise UsageError(f"{name} is {shown(value)}, expected an amount of money")
+    if isinstance(value, str) and (len(value) > 60 or not _AMOUNT.fullmatch(value)):
+        raise UsageError(f"{name} is {shown(value)}, expected an amount of money")
+    amount = Decimal(str(value)) if isinstance(value, float | str) else Decimal(value)
     if not amount.is_finite():
-        raise UsageError(f"{name} is {value}, expected a finite amount of money")
+        raise UsageError(f"{name} is {shown(value)}, expected a finite amount of money")
+    if not 0 <= amount <= _MOST_MONEY:
+        raise UsageError(f"{name} is {shown(value)}, expected an amount from 0 to {_MOST_MONEY}")
     return int((amount * per_unit).to_integral_value())
 
 

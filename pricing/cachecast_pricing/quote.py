@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cachecast_datasets.errors import BadInput
 from cachecast_pricing.catalog import Catalog
-from cachecast_pricing.charge import Charge, NoPrice, charge, without_cache
+from cachecast_pricing.charge import Charge, NoPrice, charge, unknown_bounds, without_cache
+from cachecast_pricing.counts import shown
 from cachecast_pricing.model_ids import ModelRef, is_regional
 from cachecast_pricing.moments import When, parse_when
 from cachecast_pricing.money import decimal_string, factor_string
 from cachecast_pricing.quote_lines import Line, lines_of, together
 from cachecast_pricing.quote_notes import closing_notes, other_hosts, price_notes, response_notes
-from cachecast_pricing.rates import STANDARD, ClassPrices, RateCard
+from cachecast_pricing.rates import SERVICE_TIERS, STANDARD, RateCard
 from cachecast_pricing.reading import UsageReading, detect_api, read_usage
 from cachecast_pricing.responses import usage_of
 from cachecast_pricing.unpriced import unpriced_note
@@ -81,8 +83,10 @@ def quote(
     ref = catalog.resolve(model, provider)
     when = parse_when(on, catalog.newest)
     found = usage_of(raw)
-    reading = read_usage(api or detect_api(found.usage, ref.provider), found.usage)
-    notes = [*when.notes, *response_notes(catalog, found, ref), *reading.notes]
+    if api is None:
+        api = detect_api(found.usage, ref.provider)
+    reading = read_usage(api, found.usage)
+    notes = [*catalog.notes, *when.notes, *response_notes(catalog, found, ref), *reading.notes]
     parts = [
         _part(catalog, _model_of(catalog, part, ref), part, model, when, tier, currency)
         for part in reading.iterations or (reading,)
@@ -133,14 +137,18 @@ def _part(
     usage = reading.usage
     possible = [
         card.prices(usage.prompt_tokens, tier=chosen, peak=peak, regional=regional)
-        for card, peak in _cases(catalog, dated.card, ref, when, currency)
+        for card, peak in _cases(catalog, dated.card, ref, when)
     ]
     try:
         charges = [charge(usage, prices) for prices in possible]
     except NoPrice as problem:
         size = f"{usage.prompt_tokens} prompt tokens"
         raise NoPrice(f"{ref.provider}/{ref.model} ({chosen}, {size}): {problem}") from None
-    bounds = [_bounds(reading, c, prices) for c, prices in zip(charges, possible, strict=True)]
+    inclusive = reading.semantics == "inclusive"
+    bounds = [
+        unknown_bounds(usage, charged, prices, reading.unknown, inclusive=inclusive)
+        for charged, prices in zip(charges, possible, strict=True)
+    ]
     notes += price_notes(dated.card, charges[0], usage, chosen, when)
     highs = [high for _, high in bounds]
     return Quote(
@@ -157,7 +165,7 @@ def _part(
 
 
 def _cases(
-    catalog: Catalog, card: RateCard, ref: ModelRef, when: When, currency: str | None
+    catalog: Catalog, card: RateCard, ref: ModelRef, when: When
 ) -> list[tuple[RateCard, bool]]:
     """Every (card, peak hours?) that the known moment allows; the first is the one to show.
 
@@ -165,47 +173,36 @@ def _cases(
     """
     if not when.bare:
         return [(card, card.is_peak(when.start))]
-    later = catalog.cards_between(ref, when.start, when.end, currency)
+    later = catalog.cards_between(ref, when.start, when.end, card.currency)
     cards = [card, *(other for other in later if not other.valid_on(when.start))]
     return [(c, peak) for c in cards for peak in ((False, True) if c.has_peak else (False,))]
-
-
-def _bounds(reading: UsageReading, charged: Charge, prices: ClassPrices) -> tuple[int, int | None]:
-    """The least and the most that a usage with unknown classes can cost; None: no limit.
-
-    In an inclusive object the unknown tokens are part of `fresh`: each may have been read, written
-    or neither. Beside an additive one there may be any number more.
-    """
-    unknown = reading.unknown
-    if not unknown:
-        return charged.low, charged.high
-    if reading.semantics != "inclusive" or unknown & {"fresh", "output"}:
-        return charged.low, None
-    pool = reading.usage.fresh
-    possible = [prices.fresh]
-    if "cache_read" in unknown:
-        possible.append(prices.cache_read)
-    if "cache_write" in unknown:
-        possible += prices.write_prices
-    priced = [price for price in possible if price is not None]
-    return (
-        charged.low - charged.fresh + pool * min(priced),
-        charged.high - charged.fresh + pool * max(priced),
-    )
 
 
 def _tier(card: RateCard, reading: UsageReading, asked: str | None, notes: list[str]) -> str:
     """The service tier: what was asked for, else what the usage itself names."""
     named = reading.service_tier
     if asked is not None:
-        return asked.strip().lower()
+        wanted = asked.strip().lower()
+        if not wanted:
+            raise BadInput(f"the service tier is empty; accepted: {', '.join(SERVICE_TIERS)}")
+        stated = named or (STANDARD if reading.standard_tier else wanted)
+        if stated != wanted:
+            notes.append(f"priced at tier {wanted} as asked, but the usage says {_word(stated)}")
+        return wanted
     if named is None:
         return STANDARD
     if named in card.tiers:
         notes.append(f"service tier {named}, as the usage says")
         return named
-    notes.append(f"the usage says tier {named}, which has no price of its own: standard is used")
+    notes.append(
+        f"the usage says tier {_word(named)}, which has no price of its own: standard is used"
+    )
     return STANDARD
+
+
+def _word(text: str) -> str:
+    """A word of the usage object, quoted where it is not plain."""
+    return text if text.isascii() and text.isidentifier() and len(text) <= 40 else shown(text)
 
 
 def _regional(card: RateCard, reading: UsageReading, name: str, notes: list[str]) -> bool:

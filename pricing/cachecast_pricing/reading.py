@@ -1,6 +1,6 @@
 """Any API's own usage object -> disjoint token classes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,33 +21,35 @@ from cachecast_pricing.apis import (
     qwen,
     xai,
 )  # fmt: skip
-from cachecast_pricing.usage_reading import Semantics, UsageReading
+from cachecast_pricing.counts import shown, shown_names
+from cachecast_pricing.missing_counts import nearest, require_counts
+from cachecast_pricing.usage_reading import Api, Semantics, UsageReading
 
 __all__ = ["APIS", "Semantics", "UsageReading", "detect_api", "read_usage"]
 
 # a new API is one module in apis/ and one line here
-APIS: dict[str, Callable[[Mapping[str, Any]], UsageReading]] = {
-    "anthropic": anthropic.read,
-    "openai-chat": openai_chat.read,
-    "openai-responses": openai_responses.read,
-    "gemini": gemini.read,
-    "deepseek": deepseek.read,
-    "bedrock-converse": bedrock_converse.read,
-    "openai-usage": openai_usage.read,
-    "openrouter": openrouter.read,
-    "otel": otel.read,
-    "langfuse": langfuse.read,
-    "codex": openai_responses.read,
-    "fireworks": kimi.read,
-    "glm": kimi.read,
-    "groq": kimi.read,
-    "kimi": kimi.read,
-    "langchain": litellm.read,
-    "litellm": litellm.read,
-    "mistral": kimi.read,
-    "qwen": qwen.read,
-    "together": kimi.read,
-    "xai": xai.read,
+APIS: dict[str, Api] = {
+    "anthropic": anthropic,
+    "openai-chat": openai_chat,
+    "openai-responses": openai_responses,
+    "gemini": gemini,
+    "deepseek": deepseek,
+    "bedrock-converse": bedrock_converse,
+    "openai-usage": openai_usage,
+    "openrouter": openrouter,
+    "otel": otel,
+    "langfuse": langfuse,
+    "codex": openai_responses,
+    "fireworks": kimi,
+    "glm": kimi,
+    "groq": kimi,
+    "kimi": kimi,
+    "langchain": litellm,
+    "litellm": litellm,
+    "mistral": kimi,
+    "qwen": qwen,
+    "together": kimi,
+    "xai": xai,
 }
 
 # who speaks an OpenAI-shaped API with conventions of their own
@@ -60,19 +62,22 @@ _CHAT_OF_PROVIDER = {
 def read_usage(api: str, raw: Mapping[str, Any]) -> UsageReading:
     """The usage that `raw` states under the conventions of `api`.
 
-    Raises BadInput for an unknown API (listing the known ones), for a count that is negative,
-    fractional or no number, and for numbers that contradict each other.
+    Raises BadInput for an unknown API (listing the known ones), for an object without an input
+    count of that API, for a count that is negative, fractional or no number, and for numbers that
+    contradict each other.
     """
-    reader = APIS.get(api.strip().lower().replace("_", "-"))
-    if reader is None:
+    name = api.strip().lower().replace("_", "-")
+    module = APIS.get(name)
+    if module is None:
         raise BadInput(f"unknown API {api!r}; known: {', '.join(APIS)}")
     if not isinstance(raw, Mapping):
-        raise BadInput(f"usage is {raw!r}, expected a JSON object")
-    reading = reader(raw)
+        raise BadInput(f"usage is {shown(raw)}, expected a JSON object")
+    fields = {known: other.FIELDS for known, other in APIS.items()}
+    reading = require_counts(name, raw, fields, module.read)
     overlooked = [] if reading.usage.cache_read or reading.usage.cache_write else _cached(raw)
     if not overlooked or reading.unknown:
         return reading
-    note = f"{', '.join(overlooked)}: not a field of the API {api}, so nothing cached was counted"
+    note = f"{shown_names(overlooked)}: not a field of the API {api}, so nothing cached was counted"
     return replace(reading, notes=(*reading.notes, note))
 
 
@@ -104,9 +109,11 @@ def detect_api(raw: Mapping[str, Any], provider: str | None = None) -> str:
         return _messages_or_responses(raw, provider)
     if names & {"input", "output"}:
         return "gemini" if names & {"cached", "thoughts"} else "langfuse"
+    meant = nearest(names, frozenset().union(*(module.FIELDS.all for module in APIS.values())))
     raise BadInput(
-        f"usage has none of the known fields, only {', '.join(sorted(names)) or 'nothing'}; "
-        f"name its API with --api: {', '.join(APIS)}"
+        f"usage has none of the known fields, only {shown_names(names)}; "
+        + (f"did you mean {meant}? " if meant else "")
+        + f"name its API with --api: {', '.join(APIS)}"
     )
 
 

@@ -17,6 +17,7 @@ _COUNTS = frozenset(
     }
 )  # fmt: skip
 _MOST_WRAPPERS = 3
+_MOST_LEVELS = 100
 
 
 class Found(NamedTuple):
@@ -32,8 +33,9 @@ def usage_of(raw: Mapping[str, Any]) -> Found:
     """The usage inside a whole response, or `raw` itself if it is a usage object.
 
     A response that names its service tier outside its usage keeps it. UsageError if the usage of a
-    response is null, as in the events of a stream before its last.
+    response is null, as in the events of a stream before its last, and for an endless nesting.
     """
+    _check_depth(raw)
     response = _unwrapped(raw)
     if response is None:
         return Found(raw)
@@ -43,7 +45,7 @@ def usage_of(raw: Mapping[str, Any]) -> Found:
     if usage is None:
         raise UsageError(f"{name} of this response is null, expected an object with token counts")
     inner = dict(usage)
-    if "service_tier" not in inner and isinstance(response.get("service_tier"), str):
+    if "service_tier" not in inner and response.get("service_tier") is not None:
         inner["service_tier"] = response["service_tier"]
     model = next(
         (response[m] for m in ("model", "modelVersion") if _is_text(response.get(m))), None
@@ -73,6 +75,19 @@ def _unwrapped(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
             return None
         current = inner
     return None
+
+
+def _check_depth(raw: Mapping[str, Any]) -> None:
+    """UsageError for an object in an object ... that no reader could follow to its end."""
+    level: list[Any] = [raw]
+    for _ in range(_MOST_LEVELS):
+        inside: list[Any] = []
+        for item in level:
+            inside += item.values() if isinstance(item, Mapping) else item
+        level = [item for item in inside if isinstance(item, Mapping | list)]
+        if not level:
+            return
+    raise UsageError(f"usage is nested deeper than {_MOST_LEVELS} levels")
 
 
 def _is_text(value: object) -> bool:

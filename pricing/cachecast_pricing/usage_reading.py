@@ -1,7 +1,8 @@
 """A usage object after it was understood."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
 from cachecast_pricing.usage import Usage
 
@@ -24,7 +25,35 @@ class UsageReading:
     iterations: tuple["UsageReading", ...] = ()
     model: str | None = None
     service_tier: str | None = None
+    standard_tier: bool = False  # whether the source says that it was the standard one
     regional: bool = False
     reported_cost: int | None = None  # picounits
     reported_currency: str | None = None
     notes: tuple[str, ...] = ()
+
+
+class CountFields(NamedTuple):
+    """The fields in which an API states its input and its output tokens.
+
+    `beside` are counts that make a prompt without an input field: those beside an additive input.
+    `cached` are counts inside the input, which say nothing without it.
+    """
+
+    input: tuple[str, ...]
+    output: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+    cached: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Every one of these fields."""
+        return frozenset(self.input + self.output + self.beside + self.cached)
+
+
+class Api(Protocol):
+    """A module of apis/: its fields, and its reader of a raw usage object."""
+
+    FIELDS: CountFields
+
+    def read(self, raw: Mapping[str, Any]) -> UsageReading:
+        """The usage of one object."""

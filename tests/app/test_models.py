@@ -4,6 +4,7 @@ import io
 import json
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,3 +156,17 @@ def printed(table: Table) -> str:
     console.print(table)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def test_a_new_model_in_a_rates_file_is_a_note_on_stderr(run: Any, tmp_path: Path) -> None:
+    rates = tmp_path / "rates.toml"
+    rates.write_text(
+        'provider = "openai"\n[[models]]\nmodel = "rocket-1"\nsource = ["contract"]\n'
+        'checked = "2026-11-01"\nprices = { input = "1.5", output = "8" }\n',
+        "utf-8",
+    )
+    code, out, err = run("models", "rocket", "--rates", str(rates))
+
+    assert code == 0
+    assert "rocket-1" in out
+    assert err == f"note: {rates}: openai/rocket-1 is not in the catalogue, taken as a new model\n"

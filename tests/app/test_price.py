@@ -81,7 +81,7 @@ def test_the_usage_may_come_from_a_file_or_from_stdin(
     path = tmp_path / "usage.json"
     path.write_text(json.dumps(USAGE), "utf-8")
     from_file = run("price", "--model", "claude-opus-5", "--usage", f"@{path}", "--json")
-    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(USAGE)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
     from_stdin = run("price", "--model", "claude-opus-5", "--usage", "-", "--json")
 
     assert from_file.json == from_stdin.json

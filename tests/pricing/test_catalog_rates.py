@@ -92,7 +92,7 @@ TIER = "factor (required), without, note"
         ("checked =", 'tiers = { batch = { fctor = "2" } }\nchecked =',
          f'{MODEL}, tiers, batch: unknown field `fctor` ("2"); accepted: {TIER}'),
         ("checked =", 'tiers = { batch = "x" }\nchecked =',
-         f"{REF}: tiers.batch is 'x', expected a decimal number"),
+         f"{REF}: tiers.batch is 'x', expected a plain decimal number, as 0.25"),
     ],
 )  # fmt: skip
 def test_a_rates_file_that_breaks_the_shape_is_refused_with_place_value_and_what_is_accepted(

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachecast_pricing.charge import Charge, NoPrice, charge, storage_charge, without_cache
+from cachecast_pricing.charge import (
+    Charge,
+    NoPrice,
+    charge,
+    storage_charge,
+    unknown_bounds,
+    without_cache,
+)
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.usage import CLASSES, Usage
 
@@ -116,3 +123,33 @@ def test_storage_is_prorated_to_the_actual_lifetime() -> None:
     assert storage_charge(100_000, HOUR_US // 4, prices) == mtok("4.5", 25_000)
     with pytest.raises(NoPrice):
         storage_charge(1, 1, OPUS)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "inclusive", "low", "high"),
+    [
+        (set(), True, "5", "5"),
+        ({"cache_read"}, True, "0.5", "5"),
+        ({"cache_write"}, True, "5", "10"),
+        ({"cache_read", "cache_write"}, True, "0.5", "10"),
+        ({"cache_read"}, False, "5", None),
+        ({"output"}, True, "5", None),
+        ({"fresh"}, True, "5", None),
+    ],
+)
+def test_unknown_classes_are_bounded_by_the_cheapest_and_the_dearest_that_they_can_be(
+    unknown: set[str], inclusive: bool, low: str, high: str | None
+) -> None:
+    usage = Usage(fresh=1_000, output=0)
+    bounds = unknown_bounds(usage, charge(usage, OPUS), OPUS, unknown, inclusive=inclusive)
+
+    assert bounds == (mtok(low, 1_000), None if high is None else mtok(high, 1_000))
+
+
+def test_nothing_of_an_unknown_class_without_a_price_costs_nothing() -> None:
+    usage, prices = Usage(), ClassPrices(output=1)
+
+    assert unknown_bounds(usage, charge(usage, prices), prices, {"cache_read"}, inclusive=True) == (
+        0,
+        0,
+    )

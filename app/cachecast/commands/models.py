@@ -28,8 +28,11 @@ def command(name: str | None, provider: str | None, rates: Path | None, as_json:
     \b
     cachecast models opus --provider anthropic
     """
-    rows = listing(load_catalog(rates), provider, name)
+    catalog = load_catalog(rates)
+    rows = listing(catalog, provider, name)
     if as_json:
         output.print_json({"models": rows})
         return
     output.print_table(*model_tables(rows))
+    for note in catalog.notes:
+        output.notes.print(f"note: {note}", markup=False, soft_wrap=True)

@@ -1,8 +1,9 @@
 """`cachecast price`: what one usage object costs."""
 
 import json
+import os
 import sys
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,9 +13,12 @@ from cachecast import output
 from cachecast.price_table import price_table
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.catalog import load_catalog
+from cachecast_pricing.counts import shown
 from cachecast_pricing.quote import quote
 from cachecast_pricing.rates import SERVICE_TIERS
 from cachecast_pricing.reading import APIS
+
+_MOST_INT_DIGITS = 30  # longer ones are decimals, which have no limit of digits
 
 
 @click.command()
@@ -59,30 +63,60 @@ def command(
 
 def _read(source: str) -> dict[str, Any]:
     """The usage object from the command line, a file or stdin; BadInput if it is no object."""
-    if source == "-":
-        text, place = sys.stdin.read(), "stdin"
-    elif source.startswith("@"):
-        place = source[1:]
-        try:
-            text = Path(place).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-            raise BadInput(f"--usage {place}: {reason}") from None
-    else:
-        text, place = source, "--usage"
+    text, place = _text(source)
     try:
         usage = json.loads(
-            text, parse_float=Decimal, parse_constant=_no_number, object_pairs_hook=_no_twins
-        )
-    except (ValueError, RecursionError) as error:
+            text, parse_float=_number, parse_int=_number, parse_constant=_no_number,
+            object_pairs_hook=_no_twins,
+        )  # fmt: skip
+    except BadInput as error:
+        raise BadInput(f"{place}: {error}") from None
+    except RecursionError:
+        raise BadInput(f"{place}: not JSON: nested too deeply") from None
+    except ValueError as error:
         raise BadInput(f"{place}: not JSON: {error}") from None
     if not isinstance(usage, dict):
         raise BadInput(f"{place}: expected a JSON object, found {type(usage).__name__}")
     return usage
 
 
+def _text(source: str) -> tuple[str, str]:
+    """The JSON text, and the place to name in a message."""
+    if source == "-":
+        place = "stdin"
+        if sys.stdin is None:  # closed by whoever called us
+            raise BadInput("stdin: closed, expected a JSON object")
+        data = sys.stdin.buffer.read()
+    elif source.startswith("@"):
+        place = f"--usage {source[1:]}"
+        if not source[1:]:
+            raise BadInput("--usage @: expected the name of a file after @")
+        try:
+            data = Path(source[1:]).read_bytes()
+        except OSError as error:
+            raise BadInput(f"{place}: {error.strerror}") from None
+    else:
+        place, data = "--usage", os.fsencode(source)
+    try:
+        return data.decode("utf-8-sig"), place
+    except UnicodeDecodeError as error:
+        wrong = f"byte 0x{data[error.start]:02x} at position {error.start}"
+        raise BadInput(f"{place}: not UTF-8 text ({wrong})") from None
+
+
+def _number(text: str) -> int | Decimal:
+    """A number as it is written; BadInput for one that not even a decimal can hold."""
+    if len(text) < _MOST_INT_DIGITS and text.lstrip("-").isdecimal():
+        return int(text)
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        cut = text if len(text) <= 40 else text[:37] + "..."
+        raise BadInput(f"the number {cut} is too large or too small to be read") from None
+
+
 def _no_number(name: str) -> NoReturn:
-    raise BadInput(f"--usage: {name} is not a number that JSON knows")
+    raise BadInput(f"{name} is not a number that JSON knows")
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -91,5 +125,5 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise BadInput(f"--usage: field {twice!r} stands there twice")
+        raise BadInput(f"field {shown(twice)} stands there twice")
     return found

@@ -9,13 +9,19 @@ from dataclasses import replace
 from typing import Any
 
 from cachecast_pricing.conventions import Parts, Writes, decide
-from cachecast_pricing.counts import Fields, UsageError, known_sum
+from cachecast_pricing.counts import Fields, UsageError, known_sum, shown, shown_names
 from cachecast_pricing.usage import CLASSES, Usage
-from cachecast_pricing.usage_reading import UsageReading
+from cachecast_pricing.usage_reading import CountFields, UsageReading
 
 _M5 = "ephemeral_5m_input_tokens"
 _H1 = "ephemeral_1h_input_tokens"
 _CREATED = "cache_creation_input_tokens"
+_READ = "cache_read_input_tokens"
+FIELDS = CountFields(
+    ("input_tokens", "uncached_input_tokens"),
+    ("output_tokens",),
+    (_READ, _CREATED, "cache_creation", _M5, _H1, "iterations"),
+)
 
 
 def read(raw: Mapping[str, Any]) -> UsageReading:
@@ -25,7 +31,7 @@ def read(raw: Mapping[str, Any]) -> UsageReading:
     if not iterations:
         return reading
     if not isinstance(iterations, list) or not all(isinstance(i, Mapping) for i in iterations):
-        raise UsageError(f"iterations is {iterations!r}, expected a list of usage objects")
+        raise UsageError(f"iterations is {shown(iterations)}, expected a list of usage objects")
     parts = tuple(
         _iteration(Fields(item, f"iterations[{number}]."), reading)
         for number, item in enumerate(iterations)
@@ -60,28 +66,28 @@ def merge_stream(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def _read_one(fields: Fields) -> UsageReading:
     thinking = fields.inner("output_tokens_details")
     parts = Parts(
-        input=fields.first("input_tokens", "uncached_input_tokens"),
-        read=fields.first("cache_read_input_tokens"),
-        output=fields.first("output_tokens"),
+        input=fields.first(*FIELDS.input),
+        read=fields.first(_READ),
+        output=fields.first(*FIELDS.output),
         writes=_writes(fields),
         total=fields.optional("total_tokens"),
         reasoning=None if thinking is None else thinking.optional("thinking_tokens"),
     )
     reading = decide(parts, "additive", ("inclusive",))
-    return replace(
-        reading,
-        service_tier=service_tier(fields),
-        regional=_text(fields, "inference_geo") == "us",
-    )
+    return replace(with_tier(reading, fields), regional=fields.text("inference_geo") == "us")
 
 
 def _iteration(fields: Fields, whole: UsageReading) -> UsageReading:
     """One iteration; it may name a model of its own, and is of the request's tier and region."""
+    if not fields.raw.keys() & {*FIELDS.input, *FIELDS.beside}:
+        found = shown_names(fields.raw)
+        raise UsageError(f"{fields.path}{FIELDS.input[0]} is missing, there is only {found}")
     part = _read_one(fields)
     return replace(
         part,
-        model=_text(fields, "model"),
+        model=fields.text("model"),
         service_tier=part.service_tier or whole.service_tier,
+        standard_tier=part.standard_tier or whole.standard_tier,
         regional=part.regional or whole.regional,
     )
 
@@ -109,14 +115,18 @@ def _writes(fields: Fields) -> Writes:
     return Writes(m5=m5, h1=h1)
 
 
-def service_tier(fields: Fields) -> str | None:
-    """The tier that the object itself names; a fast request says so in `speed`."""
-    if _text(fields, "speed") == "fast":
-        return "fast"
-    tier = _text(fields, "service_tier")
-    return None if tier in (None, "standard", "default", "auto") else tier
+def with_tier(reading: UsageReading, fields: Fields) -> UsageReading:
+    """The reading with the tier that the object itself names; a fast request says so in `speed`.
 
-
-def _text(fields: Fields, name: str) -> str | None:
-    value = fields.raw.get(name)
-    return value if isinstance(value, str) else None
+    A tier that nobody knows is kept as it is (no model has a price for it), a speed is noted.
+    """
+    tier, speed = (fields.text(name) for name in ("service_tier", "speed"))
+    tier, speed = (tier or "").strip().lower(), (speed or "").strip().lower()
+    if speed == "fast":
+        return replace(reading, service_tier="fast")
+    notes = reading.notes
+    if speed not in ("", "standard"):
+        notes += (f"{fields.path}speed is {shown(speed)}, known: standard, fast: not priced",)
+    named = None if tier in ("", "standard", "default", "auto") else tier
+    standard = tier in ("standard", "default")
+    return replace(reading, service_tier=named, standard_tier=standard, notes=notes)

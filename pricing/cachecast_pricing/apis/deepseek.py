@@ -9,9 +9,13 @@ from typing import Any
 
 from cachecast_pricing.conventions import Parts, decide
 from cachecast_pricing.counts import Fields, UsageError
-from cachecast_pricing.usage_reading import UsageReading
+from cachecast_pricing.usage_reading import CountFields, UsageReading
 
 _HIT, _MISS = "prompt_cache_hit_tokens", "prompt_cache_miss_tokens"
+_PROMPT = ("prompt_tokens", "input_tokens")
+FIELDS = CountFields(
+    (*_PROMPT, _MISS, _HIT), ("completion_tokens", "output_tokens")
+)  # hits and misses are a prompt
 
 
 def read(raw: Mapping[str, Any]) -> UsageReading:
@@ -22,7 +26,7 @@ def read(raw: Mapping[str, Any]) -> UsageReading:
     nested = details is not None and details.has("cached_tokens")
     if nested and details is not None:
         hit = details.first("cached_tokens")
-    prompt = fields.optional("prompt_tokens", "input_tokens")
+    prompt = fields.optional(*_PROMPT)
     if prompt is None:
         if hit is None or miss is None:
             raise UsageError(f"a DeepSeek usage needs prompt_tokens, or {_HIT} and {_MISS}")
@@ -41,7 +45,7 @@ def read(raw: Mapping[str, Any]) -> UsageReading:
     parts = Parts(
         input=prompt + (hit or 0) if additive else prompt,
         read=hit,
-        output=fields.first("completion_tokens", "output_tokens"),
+        output=fields.first(*FIELDS.output),
         total=fields.optional("total_tokens"),
         reasoning=None if out_details is None else out_details.optional("reasoning_tokens"),
     )

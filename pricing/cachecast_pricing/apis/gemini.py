@@ -9,7 +9,7 @@ from typing import Any
 
 from cachecast_pricing.conventions import Parts, decide
 from cachecast_pricing.counts import Fields, known_sum
-from cachecast_pricing.usage_reading import UsageReading
+from cachecast_pricing.usage_reading import CountFields, UsageReading
 
 _PROMPT = ("promptTokenCount", "prompt_token_count", "total_input_tokens", "input")
 _CACHED = ("cachedContentTokenCount", "cached_content_token_count", "total_cached_tokens", "cached")
@@ -19,6 +19,7 @@ _TOOLS = (
     "toolUsePromptTokenCount", "tool_use_prompt_token_count", "total_tool_use_tokens", "tool",
 )  # fmt: skip
 _TOTAL = ("totalTokenCount", "total_token_count", "total_tokens", "total")
+FIELDS = CountFields(_PROMPT, (*_CANDIDATES, *_THOUGHTS), _TOOLS, _CACHED)
 
 
 def read(raw: Mapping[str, Any]) -> UsageReading:

@@ -8,8 +8,10 @@ docs.together.ai, mistralai/platform-docs-public, 2026-08 to 2026-09.
 from collections.abc import Mapping
 from typing import Any
 
-from cachecast_pricing.apis.openai_style import Style, read_as
+from cachecast_pricing.apis.openai_style import FIELDS, Style, read_as
 from cachecast_pricing.usage_reading import UsageReading
+
+__all__ = ["FIELDS", "read"]
 
 
 def read(raw: Mapping[str, Any]) -> UsageReading:

@@ -10,7 +10,7 @@ from typing import Any
 
 from cachecast_pricing.conventions import Parts, decide, writes_beside_split
 from cachecast_pricing.counts import Fields
-from cachecast_pricing.usage_reading import UsageReading
+from cachecast_pricing.usage_reading import CountFields, UsageReading
 
 _INPUT = ("input", "input_tokens", "prompt_tokens")
 _OUTPUT = ("output", "output_tokens", "completion_tokens")
@@ -23,6 +23,7 @@ _M5 = ("input_cache_creation_5m", "ephemeral_5m_input_tokens")
 _H1 = ("input_cache_creation_1h", "ephemeral_1h_input_tokens")
 _REASONING = ("output_reasoning_tokens", "output_reasoning", "reasoning_tokens")
 _TOTAL = ("total", "total_tokens")
+FIELDS = CountFields(_INPUT, _OUTPUT, (*_READ, *_WRITE, *_M5, *_H1))
 
 
 def read(raw: Mapping[str, Any]) -> UsageReading:

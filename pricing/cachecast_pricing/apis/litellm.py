@@ -6,8 +6,10 @@ Source: BerriAI/litellm schema and issues 9812, 15056; langchain usage_metadata,
 from collections.abc import Mapping
 from typing import Any
 
-from cachecast_pricing.apis.openai_style import Style, read_as
+from cachecast_pricing.apis.openai_style import FIELDS, Style, read_as
 from cachecast_pricing.usage_reading import UsageReading
+
+__all__ = ["FIELDS", "read"]
 
 
 def read(raw: Mapping[str, Any]) -> UsageReading:

@@ -7,8 +7,10 @@ Source: developers.openai.com prompt caching guide, 2026-10-02; openai-python ty
 from collections.abc import Mapping
 from typing import Any
 
-from cachecast_pricing.apis.openai_style import Style, read_as
+from cachecast_pricing.apis.openai_style import FIELDS, Style, read_as
 from cachecast_pricing.usage_reading import UsageReading
+
+__all__ = ["FIELDS", "read"]
 
 
 def read(raw: Mapping[str, Any]) -> UsageReading:

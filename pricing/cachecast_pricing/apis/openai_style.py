@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cachecast_pricing.apis.anthropic import service_tier
+from cachecast_pricing.apis.anthropic import with_tier
 from cachecast_pricing.conventions import Parts, Writes, decide, writes_beside_split
 from cachecast_pricing.counts import Fields
-from cachecast_pricing.usage_reading import UsageReading
+from cachecast_pricing.usage_reading import CountFields, UsageReading
 
 _INPUT = ("prompt_tokens", "input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens")
@@ -24,6 +24,7 @@ _WRITE_INSIDE = (
 )  # fmt: skip
 _SPLIT = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 _WRITE_ON_TOP = ("cache_write_tokens", "cache_write_input_tokens", "cache_creation_input_tokens")
+FIELDS = CountFields(_INPUT, _OUTPUT, cached=(*_READ_ON_TOP, *_WRITE_ON_TOP))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def read_as(raw: Mapping[str, Any], style: Style) -> UsageReading:
     if style.reasoning_beside_output:
         null = reasoning is None and fields.is_null(*_OUTPUT_DETAILS)
         parts = _with_reasoning(parts, null)
-    return replace(decide(parts, "inclusive", ("additive",)), service_tier=service_tier(fields))
+    return with_tier(decide(parts, "inclusive", ("additive",)), fields)
 
 
 def _inner_or_top(

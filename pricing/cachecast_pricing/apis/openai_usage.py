@@ -9,7 +9,12 @@ from typing import Any
 
 from cachecast_pricing.conventions import Parts, Writes, decide
 from cachecast_pricing.counts import Fields, UsageError, known_sum
-from cachecast_pricing.usage_reading import UsageReading
+from cachecast_pricing.usage_reading import CountFields, UsageReading
+
+FIELDS = CountFields(
+    ("input_tokens", "input_uncached_tokens", "input_cached_tokens", "input_cache_write_tokens"),
+    ("output_tokens",),
+)
 
 
 def read(raw: Mapping[str, Any]) -> UsageReading:

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cachecast_pricing.apis.openai_style import Style, read_as
+from cachecast_pricing.apis.openai_style import FIELDS, Style, read_as
 from cachecast_pricing.counts import money_of
 from cachecast_pricing.usage_reading import UsageReading
+
+__all__ = ["FIELDS", "read"]
 
 
 def read(raw: Mapping[str, Any]) -> UsageReading:

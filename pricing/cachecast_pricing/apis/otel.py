@@ -9,7 +9,7 @@ from typing import Any
 
 from cachecast_pricing.conventions import Parts, Writes, decide
 from cachecast_pricing.counts import Fields
-from cachecast_pricing.usage_reading import UsageReading
+from cachecast_pricing.usage_reading import CountFields, UsageReading
 
 _PREFIX = "gen_ai.usage."
 _INPUT = (
@@ -39,6 +39,7 @@ _REASONING = (
     "llm.token_count.completion_details.reasoning", "ai.usage.reasoningTokens",
 )  # fmt: skip
 _TOTAL = (f"{_PREFIX}total_tokens", "llm.token_count.total", "ai.usage.totalTokens")
+FIELDS = CountFields(_INPUT, _OUTPUT, cached=(*_READ, *_WRITE))
 
 
 def read(raw: Mapping[str, Any]) -> UsageReading:
