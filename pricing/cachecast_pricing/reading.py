@@ -107,6 +107,8 @@ def detect_api(raw: Mapping[str, Any], provider: str | None = None) -> str:
         return _chat_api(raw, provider)
     if names & {"input_tokens", "output_tokens", "uncached_input_tokens"}:
         return _messages_or_responses(raw, provider)
+    if names & {"cache_creation_input_tokens", "cache_read_input_tokens", "cache_creation"}:
+        return "anthropic"  # nothing but cached tokens: the classes left out are 0
     if names & {"input", "output"}:
         return "gemini" if names & {"cached", "thoughts"} else "langfuse"
     meant = nearest(names, frozenset().union(*(module.FIELDS.all for module in APIS.values())))

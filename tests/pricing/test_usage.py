@@ -195,3 +195,14 @@ def test_a_bucket_of_anthropic_s_usage_api_names_its_fresh_tokens_uncached() -> 
 
     assert detect_api(raw, None) == "anthropic"
     assert read_usage("anthropic", raw).usage == Usage(fresh=7, cache_read=3, output=1)
+
+
+@pytest.mark.parametrize(
+    ("raw", "written"),
+    [({"cache_creation_input_tokens": 1000}, 1000), ({"cache_read_input_tokens": 1000}, 0)],
+)
+def test_an_object_of_cached_tokens_only_is_anthropic_s_and_the_rest_is_zero(
+    raw: dict[str, int], written: int
+) -> None:
+    reading = read_usage(detect_api(raw), raw)
+    assert (reading.usage.prompt_tokens, reading.usage.cache_write) == (1000, written)

@@ -74,6 +74,8 @@ def command(
     if out is not None:
         _check_place(out, logs)
     catalog = load_catalog(rates)
+    for remark in catalog.notes:
+        notes.print(f"note: {remark}", markup=False, soft_wrap=True)
     scenarios = scenarios_of(models, catalog)
     keys = keys_of(by)
     with contextlib.ExitStack() as stack:

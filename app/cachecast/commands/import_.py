@@ -1,5 +1,6 @@
 """`cachecast import`: any log that a reader knows, into one cachecast Parquet."""
 
+import math
 from pathlib import Path
 
 import click
@@ -9,6 +10,16 @@ from rich.table import Table
 from cachecast.output import notes, print_json, print_table
 from cachecast.progress import progress
 from cachecast_datasets.importing import ImportSummary, import_log
+
+
+def _finite(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    """A range lets NaN through: it is neither below nor above a bound."""
+    if value is not None and math.isnan(value):
+        raise click.BadParameter(
+            "nan is not a number of seconds, expected 0 to 1e9.", context, option
+        )
+    return value
+
 
 EXAMPLE = """
 Example:
@@ -25,7 +36,7 @@ Example:
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
 @click.option("--skip-bad", is_flag=True, help="Leave out and count bad rows (whole JSON files).")
 @click.option(
-    "--spread", type=click.FloatRange(min=0, max=1e9), metavar="SECONDS",
+    "--spread", type=click.FloatRange(min=0, max=1e9), metavar="SECONDS", callback=_finite,
     help="Shift each session by its own offset up to this.",
 )  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Fixes what --spread draws.")
