@@ -27,13 +27,14 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VALUE = re.compile(
     r"(?:bearer|basic)\s+\S+|(?:[spr]k|gh[po]|xox[bp])[-_][\w-]{16,}|AKIA\w{16}", re.IGNORECASE
 )
-_USERINFO = re.compile(r"(//|^)[^/?#\s@]*@")
+_USERINFO = re.compile(r"//[^/?#\s]*@")
 _PARAMETER = re.compile(r"([?&])([^=&#\s]+)=[^&#\s]*")
 # a cheap look at a whole text: nothing of this in it, nothing to take out
-_SUSPECT = (
+_WORDS_OF_SECRETS = (
     r"(?i)auth|key|secret|passw|pwd|phrase|credential|cookie|bearer|basic|token\W|jwt|pat\W|sas\W"
-    r"|srf|@|\\u00|[spr]k[-_]|gh[po]_|xox|akia"
+    r"|srf|\\u00|[spr]k[-_]|gh[po]_|xox|akia"
 )
+_SUSPECT = _WORDS_OF_SECRETS + "|@"
 LEFT_OUT = "[left out]"
 
 
@@ -71,7 +72,7 @@ def clean_json(text: str) -> str:
         value = json.loads(text)
         kept = _clean(value)
     except (ValueError, RecursionError):
-        return clean_text(text) if re.search(_SUSPECT, text) is None else LEFT_OUT
+        return LEFT_OUT if re.search(_WORDS_OF_SECRETS, text) else clean_text(text)
     return text if kept == value else json.dumps(kept, ensure_ascii=False)
 
 

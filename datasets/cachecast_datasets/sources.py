@@ -13,7 +13,7 @@ from typing import BinaryIO
 import msgspec
 import zstandard
 
-from cachecast_datasets.errors import at
+from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.readers import (
     cachecast_parquet,
     kv_cache_tester,
@@ -71,7 +71,10 @@ def _head(path: Path) -> Head:
     if fault is not None:
         raise fault
     if path.is_dir():
-        if not kv_cache_tester.session_files(path):
+        faults: list[LogError] = []
+        if not kv_cache_tester.session_files(path, faults.append):
+            if faults:
+                raise faults[0]
             problem = "the folder holds no *.json, expected kv-cache-tester sessions"
             raise at(str(path), None, problem, "no logs")
         return Head(path, b"", frozenset())

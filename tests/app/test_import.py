@@ -1,6 +1,7 @@
 """`cachecast import` as scripts and people call it."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,3 +79,29 @@ def test_warnings_are_notes_on_stderr(run_cli: RunCli, tmp_path: Path) -> None:
     code, out, err = run_cli("import", path, "-o", tmp_path / "out.parquet", "--json")
     assert (code, json.loads(out)["rows"]) == (0, 0)
     assert "the log has no requests" in err
+
+
+def test_force_never_overwrites_the_input(run_cli: RunCli, log: Path) -> None:
+    before = log.read_bytes()
+    code, out, err = run_cli("import", log, "-o", log, "--force")
+    assert (code, out) == (2, "")
+    assert err == f"cachecast: {log}: is an input of this import, expected another file\n"
+    assert log.read_bytes() == before
+
+
+def test_a_spread_that_is_no_number_is_refused(run_cli: RunCli, log: Path, tmp_path: Path) -> None:
+    code, _, err = run_cli("import", log, "-o", tmp_path / "out.parquet", "--spread", "nan")
+    assert code == 2
+    assert "nan is not a number of seconds, expected 0 to 1e9." in err
+    assert "Traceback" not in err
+
+
+def test_a_pipe_as_input_is_one_sentence(run_cli: RunCli, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert run_cli("import", pipe, "-o", tmp_path / "out.parquet") == (
+        2,
+        "",
+        f"cachecast: {pipe}: is a pipe or a device, which cannot be read twice, expected a file or "
+        "a folder; write it to a file first\n",
+    )

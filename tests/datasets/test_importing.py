@@ -226,28 +226,6 @@ def test_a_failed_import_does_not_touch_an_output_that_exists(write: Write, tmp_
     assert out.read_text() == "precious"
 
 
-def test_accounts_are_hashed_and_stay_apart_or_together(
-    write: Write, import_all: ImportAll
-) -> None:
-    log = write(
-        *(line(n, account=name) for n, name in enumerate(["org-secret", "b", "org-secret"]))
-    )
-    first, other, again = import_all(log)[0]
-    assert first.account == again.account != other.account
-    assert b"org-secret" not in import_all(log)[0].path.read_bytes()
-
-
-def test_keys_and_headers_never_reach_the_parquet(write: Write, import_all: ImportAll) -> None:
-    secret = "sk-ant-very-secret"
-    row = {"id": "s", "block_size": 64, "requests": []}
-    call = {"t": 0, "type": "n", "in": 0, "hash_ids": [], "headers": {"Authorization": secret}}
-    log = write(row | {"requests": [call], "api_key": secret, "cookie": secret})
-    trace, _ = import_all(log)
-    assert secret.encode() not in trace.path.read_bytes()
-    table = pq.read_table(trace.path)
-    assert secret not in str(table.to_pylist())
-
-
 def test_spreading_absolute_times_is_refused(write: Write, tmp_path: Path) -> None:
     log = write(line("2026-01-31T12:00:00Z", session="s"))
     with pytest.raises(BadInput, match="--spread shifts logs with relative times"):

@@ -231,7 +231,7 @@ def item(at: float | str, name: str, tokens: int, **more: Any) -> dict[str, Any]
     [
         item(0, "Q", 5, cache="odd"),
         item(0, "Q", 5, status="odd"),
-        item(0, "Q", 5, ttft=None, output=3),
+        item(0, "Q", 5, ttft=None, status="ok"),
         item("2026-01-31T12:00:00Z", "Q", 5, cache="odd"),
         item(0, "A", 5, answer="Q", output=5, cache="odd"),
     ],
