@@ -12,7 +12,7 @@ import pytest
 
 from cachecast.scenarios import SCENARIO_KEYS
 from cachecast_datasets.readers import sketch
-from cachecast_datasets.request import KINDS, MARKERS, SECTIONS, STATUSES
+from cachecast_datasets.request import CACHE_MODES, KINDS, MARKERS, SECTIONS, STATUSES
 from cachecast_pricing.catalog_file import (
     BandTable,
     ModelTable,
@@ -115,7 +115,7 @@ def test_every_key_of_a_sketch_is_documented(root: Path) -> None:
 def test_every_value_that_a_sketch_accepts_is_documented(root: Path) -> None:
     text = page(root, "sketch")
 
-    for value in (*SECTIONS, *MARKERS, *KINDS, *STATUSES, *sketch.CACHE_MODES):
+    for value in (*SECTIONS, *MARKERS, *KINDS, *STATUSES, *CACHE_MODES):
         assert f"`{value}`" in text, value
 
 
