@@ -29,6 +29,7 @@ from cachecast_datasets.trace import open_trace
 META = LogMeta("sketch", "blocks", carries_markers=True)
 
 text = st.none() | st.text(st.characters(codec="utf-8"), max_size=5)
+harmless = st.text("xyzäλ ", max_size=3)  # no part of a word for a secret, which would go
 count = st.none() | st.integers(0, MAX_TOKENS)
 seconds = st.none() | st.floats(0, 1e9)
 hashes = st.integers(0, 2**64 - 1)
@@ -56,7 +57,7 @@ observed = st.fixed_dictionaries(
     {
         "fresh": count,
         "cache_write_1h": count,
-        "raw_json": text,
+        "raw_json": st.none() | st.integers().map(str),
         "cost": st.none() | st.decimals(-100, 100, places=12),
     }
 ).map(some_observed)
@@ -112,7 +113,7 @@ request = st.builds(
     is_sidechain=flag,
     model=text,
     is_batch=flag,
-    settings=st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=2),
+    settings=st.dictionaries(harmless, harmless, max_size=2),
     blocks=st.none() | st.lists(block, max_size=3),
     boundaries=st.none() | boundaries,
     token_blocks=ids(np.uint64, 2**64 - 1),
