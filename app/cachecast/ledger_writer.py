@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from cachecast.results import RunWriter
 from cachecast.results.schema import LEDGER, MISSES, REQUESTS, requests_batch
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.request_log import SCHEMA
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
 from cachecast_pricing.usage import CLASSES
@@ -102,13 +102,11 @@ def _ledger_values(scenario: str, row: LedgerRow) -> dict[str, Any]:
 def write_requests(run: RunWriter, trace: Trace, counted: Collection[bool] | None = None) -> None:
     """The log's own columns, without the content, as the table `requests`."""
     table = run.table("requests", REQUESTS)
-    with pq.ParquetFile(trace.path) as file:
-        names = [name for name in file.schema_arrow.names if name in REQUESTS.names]
-        first = 0
-        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=names):
-            rows = requests_batch(batch, first)
-            if counted is not None:
-                mask = np.asarray(counted)[first : first + batch.num_rows]
-                rows = rows.filter(pa.array(mask))
-            table.write(rows)
-            first += batch.num_rows
+    names = [name for name in REQUESTS.names if name in SCHEMA.names]
+    first = 0
+    for batch in trace.batches(names):  # checked, and without secrets
+        rows = requests_batch(batch, first)
+        if counted is not None:
+            rows = rows.filter(pa.array(np.asarray(counted)[first : first + batch.num_rows]))
+        table.write(rows)
+        first += batch.num_rows

@@ -109,7 +109,7 @@ def _with_unknown(paid: Charge, prices: ClassPrices, tokens: int) -> Charge:
     """The interval of tokens charged as fresh whose class is unknown: all read to all written."""
     assert prices.fresh is not None  # they were charged as fresh
     cheapest = min(p for p in (prices.fresh, prices.cache_read) if p is not None)
-    dearest = max(prices.fresh, *prices.write_prices)
+    dearest = max((prices.fresh, *prices.write_prices))
     low = paid.low - tokens * (prices.fresh - cheapest)
     return paid._replace(low=low, high=paid.high + tokens * (dearest - prices.fresh))
 

@@ -290,3 +290,15 @@ def test_a_write_price_that_no_source_states_is_no_price(bill: Bill, sketch: Ske
     found = bill(sketch(line(0, ("user", "Q", 5000))), "--as", "gpt-6.1-terra,tier=batch")
     assert (found["charge"], found["usage"]["cache_write_30m"]) == (None, 5000)
     assert any("no price" in sentence for sentence in found["assumptions"])
+
+
+def test_usage_of_unknown_class_at_a_model_without_a_write_price_is_an_interval(
+    bill: Bill, tmp_path: Path
+) -> None:
+    """1,000 tokens somewhere between all read (0.5) and all fresh (5 millionths)."""
+    log = tmp_path / "counts.parquet"
+    at = pa.array([0], pa.timestamp("us", tz="UTC"))
+    columns = {"request_id": ["a"], "arrival": at, "prompt_tokens": [1000], "output_tokens": [0]}
+    pq.write_table(pa.table(columns), log)
+    found = bill(log, "--as", "gpt-5.5")
+    assert found["charge"]["interval"] == {"low": "0.0005", "high": "0.005"}
