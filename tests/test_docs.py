@@ -22,9 +22,19 @@ from cachecast_pricing.catalog_file import (
 )
 from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
 from cachecast_pricing.rules.settings import MARK_POLICIES, RULE_KEYS
+from cachecast_sim.observed_gap import CAUSES
 
 RunCli = Callable[..., tuple[int, str, str]]
-PAGES = ("reasons", "scenarios", "sketch", "rates")
+PAGES = (
+    "reasons",
+    "scenarios",
+    "sketch",
+    "rates",
+    "observed",
+    "log-formats",
+    "generate",
+    "sharing",
+)
 
 
 def page(root: Path, name: str) -> str:
@@ -70,6 +80,13 @@ def test_every_reason_is_explained_with_whether_it_is_avoidable(root: Path) -> N
 
 def test_the_reasons_stand_in_the_order_of_judgement(root: Path) -> None:
     assert tuple(name for name in rows(page(root, "reasons")) if name in REASONS) == REASONS
+
+
+def test_every_cause_of_a_difference_is_explained_in_the_order_of_judgement(root: Path) -> None:
+    explained = {name: row for name, row in rows(page(root, "observed")).items() if name in CAUSES}
+
+    assert tuple(explained) == CAUSES
+    assert all(len(cell) > 10 for row in explained.values() for cell in row)
 
 
 @pytest.mark.parametrize(
