@@ -20,8 +20,8 @@ from cachecast_sim.turns import TurnRules, TurnWorld
 _ALWAYS = (
     "account", "session_id", "agent_id", "provider", "platform", "region", "model", "model_served",
     "service_tier", "speed", "is_batch", "settings", "cache_mode", "blocks", "boundaries",
-    "token_block_size", "hash_scope", "answer_hash", "prompt_tokens", "output_tokens", "tools_tokens",
-    "system_tokens", "first_token_s", "end_s", "observed", "status",
+    "token_block_size", "hash_scope", "answer_hash", "prompt_tokens", "output_tokens",
+    "tools_tokens", "system_tokens", "first_token_s", "end_s", "observed", "status",
 )  # fmt: skip
 _RUN_FAMILIES = ("interval", "units")  # these look at runs of token blocks
 

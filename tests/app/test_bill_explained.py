@@ -13,7 +13,7 @@ from cachecast_datasets.importing import import_log
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.request import Observed
 from cachecast_datasets.trace import open_trace
-from cachecast_pricing.usage import PROMPT_CLASSES
+from cachecast_pricing.usage import CLASSES, PROMPT_CLASSES
 
 RunCli = Callable[..., tuple[int, str, str]]
 
@@ -39,9 +39,8 @@ def log(tmp_path: Path) -> Callable[..., Path]:
         trace = open_trace(made)
         requests = list(trace)
         for request, classes in zip(requests, observed, strict=True):
-            request.observed = Observed(
-                **dict.fromkeys(PROMPT_CLASSES, 0) | {"output": 10} | classes
-            )
+            told = dict.fromkeys(PROMPT_CLASSES, 0) | {"output": 10} | classes
+            request.observed = Observed._make([*(told[name] for name in CLASSES), *[None] * 7])
             for name, value in changed.items():
                 setattr(request, name, value)
         meta = dataclasses.replace(trace.meta, carries_markers=markers)
