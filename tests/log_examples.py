@@ -61,7 +61,7 @@ EXAMPLES: dict[str, Example] = {
     "parquet": Example(_parquet, 3),
     "sketch": Example(
         lines_of(
-            {"at": 0, "ttft": 1.5, "took": 2, "model": "claude-opus-5", "session": "s", "id": "first",
+            {"at": 0, "ttft": 1.5, "took": 2, "model": "claude-opus-5", "session": "s", "id": "1st",
              "output": 7, "answer": "A", "settings": {"tool_choice": "auto"}, "prompt": _CHAT},
             {"at": 5, "model": "claude-opus-5", "session": "s", "account": "é", "prompt": _CHAT},
             {"at": 9, "model": "claude-opus-5", "session": "s", "status": "error", "prompt": []},

@@ -45,7 +45,10 @@ class Trace:
         with self._file() as file:
             self._schema = file.schema_arrow
             self.rows = file.metadata.num_rows
-            values = {k.decode(): v.decode() for k, v in (file.metadata.metadata or {}).items()}
+            values = {
+                k.decode(errors="replace"): v.decode(errors="replace")
+                for k, v in (file.metadata.metadata or {}).items()
+            }
         _check_version(values, source)
         unknown = check_columns(self._schema, source)
         self.warnings = [f"{path}: unknown column {name} is ignored" for name in unknown]
@@ -120,7 +123,7 @@ class Trace:
             return pq.ParquetFile(self.path, read_dictionary=encoded)
         except FileNotFoundError as problem:
             raise at(str(self.path), None, "no such file") from problem
-        except (pa.ArrowInvalid, OSError) as problem:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise at(
                 str(self.path), None, "not a whole Parquet file (cut short, or another kind)"
             ) from problem
@@ -178,10 +181,12 @@ def _read(file: pq.ParquetFile, names: list[str], source: str) -> Iterator[pa.Re
     try:
         # a row group at a time: a batch over two of them would mix two dictionaries of names
         for group in range(file.num_row_groups):
-            yield from file.iter_batches(
+            for batch in file.iter_batches(
                 BATCH_ROWS, row_groups=[group], columns=names, use_threads=False
-            )
-    except (pa.ArrowInvalid, OSError) as problem:
+            ):
+                batch.validate(full=True)  # text that is no UTF-8 would fail much later
+                yield batch
+    except (pa.ArrowException, OSError) as problem:
         raise at(
             source, None, f"the Parquet is damaged: {str(problem).splitlines()[0]}"
         ) from problem
