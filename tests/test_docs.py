@@ -11,8 +11,11 @@ import msgspec
 import pytest
 
 from cachecast.scenarios import SCENARIO_KEYS
+from cachecast_datasets import format_docs
 from cachecast_datasets.readers import sketch
 from cachecast_datasets.request import CACHE_MODES, KINDS, MARKERS, SECTIONS, STATUSES
+from cachecast_datasets.sources import READERS
+from cachecast_datasets.synthetic.workload import KINDS as KINDS_OF_LOGS
 from cachecast_pricing.catalog_file import (
     BandTable,
     ModelTable,
@@ -22,9 +25,19 @@ from cachecast_pricing.catalog_file import (
 )
 from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
 from cachecast_pricing.rules.settings import MARK_POLICIES, RULE_KEYS
+from cachecast_sim.observed_gap import CAUSES
 
 RunCli = Callable[..., tuple[int, str, str]]
-PAGES = ("reasons", "scenarios", "sketch", "rates")
+PAGES = (
+    "reasons",
+    "scenarios",
+    "sketch",
+    "rates",
+    "observed",
+    "log-formats",
+    "generate",
+    "sharing",
+)
 
 
 def page(root: Path, name: str) -> str:
@@ -72,6 +85,13 @@ def test_the_reasons_stand_in_the_order_of_judgement(root: Path) -> None:
     assert tuple(name for name in rows(page(root, "reasons")) if name in REASONS) == REASONS
 
 
+def test_every_cause_of_a_difference_is_explained_in_the_order_of_judgement(root: Path) -> None:
+    explained = {name: row for name, row in rows(page(root, "observed")).items() if name in CAUSES}
+
+    assert tuple(explained) == CAUSES
+    assert all(len(cell) > 10 for row in explained.values() for cell in row)
+
+
 @pytest.mark.parametrize(
     "word",
     ["read", "written", "fresh", "charge", "no cache", "saved", "uncached tail", "block rounding"],
@@ -102,6 +122,28 @@ def test_the_example_of_the_scenarios_runs_on_the_readmes_log(root: Path, tmp_pa
 
     out = run_examples(f"```sh\n{log}```\n{page(root, 'scenarios')}", tmp_path)
     assert "hour" in out
+
+
+def test_the_page_of_log_formats_is_what_the_readers_declare(root: Path) -> None:
+    """`make docs` writes it anew."""
+    assert page(root, "log-formats") == format_docs.page(READERS.values())
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_declares_what_became_of_its_fields_and_what_it_cannot_tell(name: str) -> None:
+    assert READERS[name].became
+    assert READERS[name].cannot_tell
+
+
+@pytest.mark.parametrize("name", ["generate", "sharing"])
+def test_the_commands_of_the_page_work_in_an_empty_folder(
+    root: Path, tmp_path: Path, name: str
+) -> None:
+    assert "requests" in run_examples(page(root, name), tmp_path)
+
+
+def test_every_kind_of_synthetic_log_is_documented(root: Path) -> None:
+    assert set(KINDS_OF_LOGS) <= set(rows(page(root, "generate")))
 
 
 def test_every_key_of_a_sketch_is_documented(root: Path) -> None:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from cachecast.billing import Bill
 from cachecast.miss_table import misses_compared, misses_of_one
+from cachecast.observed_table import gap_table, observed_table
 from cachecast.output import money_column, notes, print_table, share, tokens
 from cachecast_pricing.money import to_decimal
 from cachecast_sim.totals import Totals
@@ -28,7 +29,9 @@ def print_bills(bills: Sequence[Bill], by: Sequence[str]) -> None:
     print_table(*(misses_of_one(bills[0]) if len(bills) == 1 else misses_compared(bills)))
     for bill in bills:
         if bill.totals.observed is not None:
-            print_table(_observed(bill))
+            print_table(observed_table(bill))
+            if bill.totals.gaps.causes():
+                print_table(gap_table(bill))
         if by:
             print_table(*(_groups(bill, by, names) for names in (_WIDE, _NARROW)))
     _assumptions(bills)
@@ -102,21 +105,6 @@ def _comparison(
         best = len(charges) > 1 and bill.totals.priced and bill.totals.money.total == min(charges)
         style = "green" if best else None
         table.add_row(*label, *(cells[name][i] for name in names), style=style)
-    return table
-
-
-def _observed(bill: Bill) -> Table:
-    seen = bill.totals.observed
-    assert seen is not None
-    name = escape(bill.scenario.name)
-    table = _table(f"{name}: predicted against observed, {seen.requests:,} requests")
-    for title in ("tokens", "predicted", "observed", "predicted − observed"):
-        table.add_column(title, justify="left" if title == "tokens" else "right", no_wrap=True)
-    for kind, difference in seen.difference().items():
-        if seen.predicted[kind] or seen.observed[kind] != 0:
-            off = "unknown" if difference is None else f"{difference:+,}"
-            predicted, observed = tokens(seen.predicted[kind]), tokens(seen.observed[kind])
-            table.add_row(kind.replace("_", " "), predicted, observed, off)
     return table
 
 

@@ -91,6 +91,15 @@ def observed_json(totals: Totals) -> dict[str, Any] | None:
         "usage": dict(seen.observed),
         "charge": charge,
         "predicted_minus_observed": seen.difference(),
+        "explained": [
+            {
+                "cause": gap.cause,
+                "requests": gap.requests,
+                "tokens": gap.tokens,
+                "cost": money_text(gap.cost),
+            }
+            for gap in totals.gaps.causes()
+        ],
     }
 
 

@@ -17,6 +17,7 @@ from cachecast_datasets.errors import BadInput
 COMMANDS: dict[str, str] = {
     "bill": "bill",
     "demo": "demo",
+    "generate": "generate",
     "import": "import_",
     "models": "models",
     "price": "price",

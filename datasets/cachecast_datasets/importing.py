@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cachecast_datasets.anonymising import Anonymiser, from_first_arrival
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
 from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.decode import requests_of
@@ -18,8 +19,8 @@ from cachecast_datasets.duplicates import duplicate_ids
 from cachecast_datasets.encode import batch_of, boundaries_column
 from cachecast_datasets.errors import BadInput, LogError
 from cachecast_datasets.limits import MAX_US
+from cachecast_datasets.log_output import is_mooncake, write_log
 from cachecast_datasets.outputs import check_output
-from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.readers.reader import Reader
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import SCHEMA, LogMeta, merged_meta
@@ -50,17 +51,23 @@ def import_log(
     seed: int = 0,
     keep_text: bool = False,
     force: bool = False,
+    anonymise: Anonymiser | None = None,
     progress: Progress | None = None,
 ) -> ImportSummary:
     """Read `sources` (any format of READERS), merge them by arrival and write `out`.
 
     `spread_s` shifts each session by its own offset in [0, spread_s), fixed by `seed`. With
     `skip_bad` a bad row (or JSON file) is left out and counted, else it raises LogError. `out`
-    appears whole or not at all, and is not overwritten without `force` (BadInput).
+    appears whole or not at all, and is not overwritten without `force` (BadInput). With `anonymise`
+    ids and contents become salted hashes, times count from the first arrival, and an `out` that
+    ends in .jsonl gets the Mooncake shape.
     """
     check_output(out, sources, force)
+    if is_mooncake(out) and anonymise is None:
+        raise BadInput(f"{out}: JSONL is written with --anonymise only, expected a .parquet")
     readers = [(path, sniff(path)) for path in sources]
     run = _Import(readers, out, skip_bad, spread_s, seed, progress or (lambda what, done, of: None))
+    run.anonymise = anonymise
     if keep_text:
         run.warnings.append("--keep-text: these formats carry no text, nothing to keep")
     try:
@@ -115,6 +122,7 @@ class _Import:
         self._metas: list[LogMeta] = []
         self._files: list[tuple[str, bool]] = []  # (file, whether its rows are lines)
         self._names = ContentNames()
+        self.anonymise: Anonymiser | None = None
         self.warnings: list[str] = []
 
     def run(self, folder: Path) -> ImportSummary:
@@ -136,6 +144,8 @@ class _Import:
             )
             for rows in _batched(self._prepared(source, reader)):
                 requests, files = zip(*rows, strict=True)
+                if self.anonymise is not None:
+                    self.anonymise.requests(requests)
                 sorter.add(cleaned(batch_of(requests)), files)
             done += size_of(path)
             self._metas.append(source.meta or reader.meta)
@@ -144,10 +154,13 @@ class _Import:
         if self._spread_s is not None and meta.time_origin == "absolute":
             raise BadInput("--spread shifts logs with relative times, but this log's are absolute")
         dropped = self._duplicates(sorter)
-        with log_writer(self._out, meta, folder) as writer:
-            for batch in self._finished(sorter, dropped):
-                writer.write(batch)
-        return self._summary(writer.rows, meta)
+        merged = sorter.merged()
+        if self.anonymise is not None:
+            meta, merged = self.anonymise.meta(meta), from_first_arrival(merged)
+        batches = self._finished(merged, sorter.rows, dropped)
+        written, notes = write_log(self._out, meta, batches, folder)
+        self.warnings.extend(notes)
+        return self._summary(written, meta)
 
     def _reading(self, before: int, total: int, used: int) -> None:
         self._progress("reading", before + used, total)
@@ -211,12 +224,12 @@ class _Import:
         return error
 
     def _finished(
-        self, sorter: ArrivalSorter, dropped: npt.NDArray[np.int64]
+        self, merged: Iterator[pa.RecordBatch], rows: int, dropped: npt.NDArray[np.int64]
     ) -> Iterator[pa.RecordBatch]:
         """Batches of SCHEMA in order of arrival, duplicates left out, boundaries filled in."""
         tracker = TokenBoundaryTracker()
         row = 0
-        for batch in sorter.merged():
+        for batch in merged:
             if len(dropped):
                 kept = ~np.isin(batch.column(ORDER).to_numpy(), dropped)
                 batch = batch.filter(pa.array(kept))
@@ -227,7 +240,7 @@ class _Import:
             index = SCHEMA.get_field_index("boundaries")
             batch = batch.set_column(index, SCHEMA.field(index), boundaries_column(values))
             row += batch.num_rows
-            self._progress("writing", row, sorter.rows)
+            self._progress("writing", row, rows)
             yield batch
 
     def _summary(self, rows: int, meta: LogMeta) -> ImportSummary:

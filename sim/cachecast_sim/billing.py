@@ -19,10 +19,10 @@ from cachecast_sim.scenario import Scenario
 from cachecast_sim.turns import TurnWorld
 
 _ALWAYS = (
-    "account", "session_id", "agent_id", "provider", "platform", "region", "model", "service_tier",
-    "speed", "is_batch", "settings", "cache_mode", "blocks", "boundaries", "token_block_size",
-    "hash_scope", "answer_hash", "prompt_tokens", "output_tokens", "tools_tokens", "system_tokens",
-    "first_token_s", "end_s", "observed", "status",
+    "account", "session_id", "agent_id", "provider", "platform", "region", "model", "model_served",
+    "service_tier", "speed", "is_batch", "settings", "cache_mode", "blocks", "boundaries",
+    "token_block_size", "hash_scope", "answer_hash", "prompt_tokens", "output_tokens",
+    "tools_tokens", "system_tokens", "first_token_s", "end_s", "observed", "status",
 )  # fmt: skip
 _RUN_FAMILIES = ("interval", "units")  # these look at runs of token blocks
 
@@ -60,7 +60,11 @@ class Billing:
         if not isinstance(self.world, ProviderWorld):
             same = enumerate(self._same_provider(requests))
             return ledger((reported_outcome(request, i) for i, request in same), self.pricer)
-        return ledger(self.world.outcomes(requests), self.pricer)
+        return ledger(self.world.outcomes(requests), self.pricer, self._marks_assumed())
+
+    def _marks_assumed(self) -> bool:
+        """Whether a policy stands in for markers that the log's source cannot show."""
+        return not self.meta.carries_markers and self.scenario.settings.mark != "none"
 
     def turns(self) -> TurnWorld | None:
         """The columnar path for totals, where this scenario and log allow it."""
@@ -78,7 +82,11 @@ class Billing:
         if moment.peak is not None or not all(_complete(p) for _, p in moment.bands):
             return None
         self.world = TurnWorld(
-            cast(UsualRules, rules), self.pricer, moment, self.scenario.settings.first_token_s
+            cast(UsualRules, rules),
+            self.pricer,
+            moment,
+            self.scenario.settings.first_token_s,
+            self._marks_assumed(),
         )
         return self.world
 

@@ -1,6 +1,6 @@
 """The ledger: one row per request and scenario, exact charges, and what each miss cost."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,8 +9,10 @@ from cachecast_datasets.request import Observed, Request
 from cachecast_pricing.charge import Charge, NoPrice, charge, without_cache
 from cachecast_pricing.model_ids import ModelRef
 from cachecast_pricing.rates import ClassPrices
+from cachecast_pricing.rules.families import family_of, has_rules
 from cachecast_pricing.rules.reasons import Segment
 from cachecast_pricing.usage import CLASSES, Usage
+from cachecast_sim.observed_gap import Case, Gap, gaps_of
 from cachecast_sim.pricer import Moment, Pricer
 from cachecast_sim.provider import Outcome
 
@@ -37,6 +39,7 @@ class LedgerRow:
 
     `observed_charge` is what the log's own usage costs at the same prices, None where the log does
     not tell every class. `long_context`: the prompt is beyond the threshold of its price band.
+    `gaps` says why prediction and observed usage differ.
     """
 
     outcome: Outcome
@@ -47,6 +50,7 @@ class LedgerRow:
     long_context: bool = False
     in_peak: bool = False
     observed_charge: Charge | None = None
+    gaps: Sequence[Gap] = ()
 
     @property
     def request(self) -> Request:
@@ -59,14 +63,48 @@ class LedgerRow:
         return self.outcome.usage
 
 
-def ledger(outcomes: Iterable[Outcome], pricer: Pricer) -> Iterator[LedgerRow]:
+def ledger(
+    outcomes: Iterable[Outcome], pricer: Pricer, marks_assumed: bool = False
+) -> Iterator[LedgerRow]:
     """The outcomes with their charges, in the same order."""
     for outcome in outcomes:
-        yield row_of(outcome, pricer)
+        yield row_of(outcome, pricer, marks_assumed)
 
 
-def row_of(outcome: Outcome, pricer: Pricer) -> LedgerRow:
-    """One outcome priced: the charge, the charge without any cache, the cost of each miss."""
+def row_of(outcome: Outcome, pricer: Pricer, marks_assumed: bool = False) -> LedgerRow:
+    """One outcome priced: the charge, the charge without any cache, the cost of each miss.
+
+    `marks_assumed`: the log cannot show markers, so that a policy stood in for them.
+    """
+    row = _priced(outcome, pricer)
+    seen = outcome.request.observed
+    if seen is not None:
+        row.gaps = gaps_of(seen, _case(row, pricer, marks_assumed))
+    return row
+
+
+def _case(row: LedgerRow, pricer: Pricer, marks_assumed: bool) -> Case:
+    request, explanation = row.request, row.outcome.explanation
+    own = pricer.catalog.find(request.model, request.provider)
+    served = pricer.catalog.find(request.model_served, request.provider)
+    same = request.model is None or own == row.model
+    ref = row.model
+    marked = (
+        ref is not None
+        and has_rules(ref.provider)
+        and (family_of(ref.provider, ref.model) == "marked")
+    )
+    return Case(
+        row.usage,
+        explanation.reason,
+        same and (served is None or served == row.model),
+        marks_assumed and marked,
+        row.charge,
+        row.observed_charge,
+    )
+
+
+def _priced(outcome: Outcome, pricer: Pricer) -> LedgerRow:
     request, usage = outcome.request, outcome.usage
     ref = pricer.model_of(request)
     moment = None if ref is None else pricer.moment(request, ref)

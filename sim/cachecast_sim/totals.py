@@ -1,13 +1,15 @@
 """Sums over ledger rows: usage, money, misses by reason, and observed against predicted."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cachecast_datasets.request import Observed, Request
 from cachecast_pricing.charge import Charge
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
 from cachecast_pricing.usage import CLASSES, Usage
 from cachecast_sim.ledger import LedgerRow, Miss
+from cachecast_sim.observed_gap import GapTotals
+from cachecast_sim.observed_total import ObservedTotal
 from cachecast_sim.sums import ColumnSums, MoneySums, MoneyTotal
 
 
@@ -26,33 +28,6 @@ class ReasonTotal:
         return self.reason not in UNAVOIDABLE
 
 
-@dataclass(slots=True)
-class ObservedTotal:
-    """What the log reported, and what was predicted for the same requests.
-
-    A class is None once any of the requests does not tell it.
-    """
-
-    requests: int = 0
-    observed: dict[str, int | None] = field(default_factory=lambda: dict.fromkeys(CLASSES, 0))
-    predicted: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CLASSES, 0))
-
-    def add(self, observed: Observed, usage: Usage) -> None:
-        """One request that carries observed usage."""
-        self.requests += 1
-        for name in CLASSES:
-            self.predicted[name] += getattr(usage, name)
-            seen, so_far = getattr(observed, name), self.observed[name]
-            self.observed[name] = None if seen is None or so_far is None else so_far + seen
-
-    def difference(self) -> dict[str, int | None]:
-        """Predicted minus observed, by class; None where it is unknown."""
-        return {
-            name: None if seen is None else self.predicted[name] - seen
-            for name, seen in self.observed.items()
-        }
-
-
 class Totals:
     """The sums over some ledger rows of one scenario."""
 
@@ -62,6 +37,7 @@ class Totals:
         self.misses: dict[str, ReasonTotal] = {}
         self.observed: ObservedTotal | None = None
         self.observed_money = MoneySums()
+        self.gaps = GapTotals()
         self.observed_unpriced = 0  # requests whose observed usage or price is incomplete
         self.unpriced_models: dict[str, int] = {}
         self.long_context_requests = 0
@@ -128,6 +104,7 @@ class Totals:
         if self.observed is None:
             self.observed = ObservedTotal()
         self.observed.add(observed, row.usage)
+        self.gaps.add(row.gaps)
         if row.observed_charge is None:
             self.observed_unpriced += 1
         else:

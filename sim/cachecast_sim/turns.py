@@ -30,13 +30,19 @@ class TurnWorld:
     """
 
     def __init__(
-        self, rules: UsualRules, pricer: Pricer, moment: Moment, first_token_s: float | None
+        self,
+        rules: UsualRules,
+        pricer: Pricer,
+        moment: Moment,
+        first_token_s: float | None,
+        marks_assumed: bool = False,
     ) -> None:
         self.totals = Totals()
         self.desk = Desk(lambda request: rules, first_token_s)
         self._rules = rules
         self._pricer = pricer
         self._bands = moment.bands
+        self._marks_assumed = marks_assumed
         # per price band: requests, fresh, read, written short, written long, output, and how many
         # requests had new text and how many a tail
         self._sums = [[0] * 8 for _ in moment.bands]
@@ -113,7 +119,7 @@ class TurnWorld:
             if isinstance(started, Plan):
                 write(started, at)
             else:
-                self.totals.add(row_of(started.start(at), self._pricer))
+                self.totals.add(row_of(started.start(at), self._pricer, self._marks_assumed))
 
     def _ordinary(self, request: Request) -> None:
         """What the provider world does with a request."""
@@ -125,7 +131,7 @@ class TurnWorld:
         if isinstance(result, Waiting):
             heappush(self._waiting, (now + result.delay_us, ordinal + 1, result))
         else:
-            self.totals.add(row_of(result, self._pricer))
+            self.totals.add(row_of(result, self._pricer, self._marks_assumed))
 
     def _add_up(self) -> None:
         """The usual turns, as if each had been added by itself: money is linear in tokens."""

@@ -9,6 +9,8 @@ from rich.table import Table
 
 from cachecast.output import notes, print_json, print_table
 from cachecast.progress import progress
+from cachecast_datasets.anonymising import Anonymiser
+from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import ImportSummary, import_log
 
 
@@ -26,13 +28,18 @@ Example:
 
   cachecast import conversation_trace.jsonl -o log.parquet
 """
+_KEPT = (
+    "anonymised: salted hashes of ids and contents, times from the first arrival; token counts, "
+    "durations and the names of models and settings stay as they are"
+)
 
 
 @click.command("import", epilog=EXAMPLE)
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--out", required=True, type=click.Path(path_type=Path), help="Parquet to write."
-)
+    "-o", "--out", required=True, type=click.Path(path_type=Path),
+    help="Parquet to write; with --anonymise and a name in .jsonl, the Mooncake shape.",
+)  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
 @click.option("--skip-bad", is_flag=True, help="Leave out and count bad rows (whole JSON files).")
 @click.option(
@@ -41,6 +48,11 @@ Example:
 )  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Fixes what --spread draws.")
 @click.option("--keep-text", is_flag=True, help="Keep prompt texts, where there are any.")
+@click.option("--anonymise", is_flag=True, help="Write salted hashes only, no word of text.")
+@click.option(
+    "--salt", type=click.Path(path_type=Path), metavar="FILE",
+    help="The secret of --anonymise: the same log and salt give the same ids.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
     sources: tuple[Path, ...],
@@ -50,6 +62,8 @@ def command(
     spread: float | None,
     seed: int,
     keep_text: bool,
+    anonymise: bool,
+    salt: Path | None,
     as_json: bool,
 ) -> None:
     """Read request logs and write one cachecast Parquet, sorted by arrival.
@@ -58,6 +72,7 @@ def command(
     cachecast Parquet; gz and zst are read directly. The format is found by content. Several are
     merged.
     """
+    anonymiser = _anonymiser(anonymise, salt, keep_text)
     with progress() as report:
         summary = import_log(
             sources,
@@ -67,14 +82,40 @@ def command(
             seed=seed,
             keep_text=keep_text,
             force=force,
+            anonymise=anonymiser,
             progress=report,
         )
-    for warning in summary.warnings:
-        notes.print(f"note: {escape(warning)}")
+    for warning in (*summary.warnings, *((_KEPT,) if anonymise else ())):
+        notes.print(f"note: {escape(warning)}", soft_wrap=True)
     if as_json:
         print_json(as_contract(summary))
     else:
         print_table(as_table(summary))
+
+
+def _anonymiser(anonymise: bool, salt: Path | None, keep_text: bool) -> Anonymiser | None:
+    if not anonymise:
+        if salt is not None:
+            raise BadInput("--salt is the secret of --anonymise, expected both or none")
+        return None
+    if keep_text:
+        raise BadInput("--anonymise leaves no text and --keep-text keeps it, expected one of both")
+    if salt is None:
+        raise BadInput(f"--anonymise needs --salt FILE; {make_salt('salt.txt')}")
+    try:
+        data = salt.read_bytes()
+    except OSError as problem:
+        why = problem.strerror or str(problem)
+        raise BadInput(f"--salt {salt}: {why}; {make_salt(str(salt))}") from problem
+    try:
+        return Anonymiser(data)
+    except BadInput as problem:
+        raise BadInput(f"--salt {salt}: {problem}; {make_salt(str(salt))}") from None
+
+
+def make_salt(path: str) -> str:
+    """How to make a salt file, for messages."""
+    return f"make one with: python3 -c 'import secrets; print(secrets.token_hex(32))' > {path}"
 
 
 def as_contract(summary: ImportSummary) -> dict[str, object]:

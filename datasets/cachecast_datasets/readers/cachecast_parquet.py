@@ -33,4 +33,10 @@ READER = Reader(
     recognises=_recognises,
     read=read,
     meta=LogMeta("parquet", "counts", carries_markers=False),
+    became={
+        "every column of `cachecast.request_log`": "itself; only the first two are required",
+        "the file's metadata": "evidence, kind of times, whether markers could be seen",
+        "a file without our metadata": "evidence as its columns show; boundaries are computed",
+    },
+    cannot_tell=("whatever the log that it was made from could not tell",),
 )

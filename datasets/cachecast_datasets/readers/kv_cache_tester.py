@@ -220,4 +220,22 @@ READER = Reader(
     recognises=_recognises,
     read=read,
     meta=LogMeta("kv-cache-tester", "token_blocks", carries_markers=False),
+    became={
+        "`t` (s); within a sub-agent from its marker, unless absolute": "`arrival`",
+        "`in`, `out`": "`prompt_tokens`, `output_tokens`",
+        "`hash_ids`": "`token_blocks` of `block_size` tokens, without the partial last one",
+        "`hash_id_scope`": "the scope: the session's file if local",
+        "`id` of the file, place in it": "`session_id`, `request_id`",
+        "`ttft`, `api_time`, `think_time`": "`first_token_s`, `end_s`, `think_time_s`",
+        "`model`": "`model`",
+        "`tool_tokens`, `system_tokens`, a sub-agent's own": "`tools_tokens`, `system_tokens`",
+        "`input_types`, `output_types`": "the same: kinds of content blocks, for the look-back",
+        "`agent_id` of a sub-agent": "`agent_id`, `is_sidechain`",
+    },
+    cannot_tell=(
+        "where markers stood",
+        "what sessions share: their ids are local",
+        "when sessions ran: all start at 0",
+        "accounts, and what a provider reported",
+    ),
 )

@@ -87,4 +87,17 @@ READER = Reader(
     recognises=_recognises,
     read=read,
     meta=LogMeta("kv-cache-tester-merged", "token_blocks", carries_markers=False),
+    became={
+        "`timestamp` (s)": "`arrival`, from the log's zero",
+        "`input_length`, `output_length`": "`prompt_tokens`, `output_tokens`",
+        "`hash_runs`": "`token_blocks` of 64 tokens; the scope is the file",
+        "`session`": "`session_id`",
+        "the line's number": "`request_id`",
+    },
+    cannot_tell=(
+        "models and accounts",
+        "where tools and system text end, and where markers stood",
+        "first tokens and ends of responses",
+        "what a provider reported",
+    ),
 )

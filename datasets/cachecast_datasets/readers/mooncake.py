@@ -89,4 +89,16 @@ READER = Reader(
     recognises=_recognises,
     read=read,
     meta=LogMeta("mooncake", "token_blocks", carries_markers=False, keeps_partial_block=True),
+    became={
+        "`timestamp` (ms)": "`arrival`, from the log's zero",
+        "`input_length`, `output_length`": "`prompt_tokens`, `output_tokens`",
+        "`hash_ids`": "`token_blocks` of 512 tokens, the last one partial; the scope is the file",
+        "the line's number": "`request_id`",
+    },
+    cannot_tell=(
+        "sessions, accounts and models",
+        "where tools and system text end, and where markers stood",
+        "first tokens and ends of responses",
+        "what a provider reported",
+    ),
 )

@@ -267,4 +267,21 @@ READER = Reader(
     recognises=_recognises,
     read=read,
     meta=META,
+    became={
+        "`at`": "`arrival`: seconds from the log's zero, or absolute",
+        "`prompt`": "`blocks`: names become hashes; their tokens sum to `prompt_tokens`",
+        "`prompt`, markers": "`blocks.marker`",
+        "`prompt`, `canonical` and `masked`": "hashes that tell key order and volatile values",
+        "`id`, else the line's number": "`request_id`",
+        "`ttft`, `took`": "`first_token_s`, `end_s`; a null `ttft` means aborted, never started",
+        "`model`, `tier`, `batch`, `host`": "`model`, `service_tier`, `is_batch`, `platform`",
+        "`account`": "`account`, hashed",
+        "`session`": "`session_id`",
+        "`output`, `answer`": "`output_tokens`, `answer_hash`",
+        "`settings`, `prewarm`, `cache`, `status`": "`settings`, `cache_mode`, `status`",
+    },
+    cannot_tell=(
+        "what a provider reported: there is no observed usage",
+        "key order or volatile values, where the writer did not name them",
+    ),
 )

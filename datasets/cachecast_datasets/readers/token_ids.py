@@ -90,4 +90,15 @@ READER = Reader(
     recognises=_recognises,
     read=read,
     meta=LogMeta("token-ids", "tokens", carries_markers=False),
+    became={
+        "`arrival` (s)": "`arrival`, from the log's zero",
+        "`prompt_token_ids`": "`token_ids`, `prompt_tokens`, and `token_blocks` of 16 tokens",
+        "`output_token_ids`, `output_len`": "`output_token_ids`, `output_tokens`",
+        "`id`, else the line's number": "`request_id`",
+    },
+    cannot_tell=(
+        "sessions, accounts and models",
+        "where content blocks begin, and where markers stood",
+        "what a provider reported",
+    ),
 )

@@ -1,0 +1,1 @@
+"""Synthetic request logs with stated parameters and a seed, for people who have none yet."""

@@ -1,0 +1,331 @@
+"""What a team may share: a log without a word of its text, and with the same bill."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachecast.scenarios import scenario_of
+from cachecast_datasets.anonymising import Anonymiser
+from cachecast_datasets.encode import batch_of
+from cachecast_datasets.errors import BadInput, EvidenceError
+from cachecast_datasets.importing import import_log
+from cachecast_datasets.kept_words import KEPT, SETTING_NAMES, SETTING_VALUES
+from cachecast_datasets.parquet_writer import log_writer
+from cachecast_datasets.request import (
+    KINDS,
+    SECTIONS,
+    Boundaries,
+    ContentBlock,
+    Observed,
+    Request,
+)
+from cachecast_datasets.request_log import SCHEMA, LogMeta
+from cachecast_datasets.trace import open_trace
+from cachecast_pricing.catalog import load_catalog
+from cachecast_sim.billing import Billing
+
+Write = Callable[..., Path]
+
+SALT, OTHER_SALT = b"sixteen bytes 16", b"and now for another salt"
+CATALOG = load_catalog()
+# made of letters that no column name, enumeration or hexadecimal digest is made of
+secret = st.text("QXZJKVWYÄß世", min_size=8, max_size=14)
+maybe = st.none() | secret
+
+
+@st.composite
+def wordy_requests(draw: st.DrawFn) -> list[Request]:
+    """Requests whose every string is secret, except where a list of words is prescribed."""
+    contents = draw(st.lists(secret, min_size=1, max_size=4))
+    made = []
+    for number in range(draw(st.integers(1, 4))):
+        blocks = [
+            ContentBlock(
+                section=draw(st.sampled_from(SECTIONS)),
+                role=draw(maybe),
+                kind=draw(st.sampled_from(KINDS) | secret),
+                message=index,
+                tokens=draw(st.integers(0, 2000)),
+                hash=draw(st.integers(0, 2**64 - 1)),
+                label=draw(st.sampled_from(contents)),
+            )
+            for index in range(draw(st.integers(0, 3)))
+        ]
+        words: dict[str, Any] = {
+            name: draw(maybe)
+            for name in (
+                "account", "session_id", "parent_request_id", "agent_id", "provider", "platform",
+                "region", "service_tier", "speed", "cache_mode", "hash_scope", "retry_of",
+                "response_id",
+            )
+        }  # fmt: skip
+        made.append(
+            Request(
+                request_id=f"{draw(secret)}{number}",
+                arrival_us=number * 10**6 + 1_700_000_000_000_000,
+                model="claude-opus-5",
+                model_served=draw(st.none() | secret.map(lambda s: f"ft:gpt-4o:{s}::1")),
+                settings=draw(st.dictionaries(secret, secret, max_size=2)),
+                blocks=draw(st.sampled_from([blocks, None])),
+                boundaries=Boundaries([5], [draw(st.integers(0, 2**64 - 1))], [draw(secret)], [1]),
+                token_ids=np.array([1, 2], np.int32),
+                input_types=[draw(secret)],
+                output_types=[draw(secret)],
+                observed=Observed(
+                    iterations=draw(maybe),
+                    raw_json=draw(maybe),
+                    diagnosis=draw(maybe),
+                    currency=draw(maybe),
+                    cost_kind=draw(maybe),
+                    fresh=3,
+                ),
+                status=draw(st.sampled_from([None, "ok", "error"])),
+                **words,
+            )
+        )
+    return made
+
+
+def parquet(path: Path, requests: list[Request], meta: LogMeta | None = None) -> Path:
+    with log_writer(path, meta or LogMeta("parquet", "blocks", carries_markers=True)) as writer:
+        writer.write(batch_of(requests))
+    return path
+
+
+def strings_of(value: Any) -> Iterator[str]:
+    """Every string in a tree of lists and dicts, keys aside (a map is a list of pairs)."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from strings_of(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from strings_of(inner)
+
+
+def uncompressed(path: Path) -> bytes:
+    """The same Parquet without compression or encodings, metadata included, and the file itself."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(pq.read_table(path), sink, compression="none", use_dictionary=False)
+    return bytes(path.read_bytes() + sink.getvalue().to_pybytes())
+
+
+def anonymised(source: Path, out: Path, salt: bytes = SALT, **options: Any) -> Path:
+    import_log([source], out, anonymise=Anonymiser(salt), **options)
+    return out
+
+
+@given(wordy_requests())
+@settings(max_examples=60)
+def test_no_string_of_eight_characters_survives_in_a_parquet(requests: list[Request]) -> None:
+    """Of all strings of all columns, only the lists of words and model names may be found again."""
+    with TemporaryDirectory() as folder:
+        meta = LogMeta("SECRETFORMAT", "tokens", True, tokenizer="SECRETTOKENS", text_seen=True)
+        source = parquet(Path(folder) / "in.parquet", requests, meta)
+        secrets = {s for s in strings_of(pq.read_table(source).to_pylist()) if len(s) >= 8}
+        secrets |= {"SECRETFORMAT", "SECRETTOKENS"}
+        words = {*SCHEMA.names, *SECTIONS, *KINDS, "claude-opus-5"}
+
+        data = uncompressed(anonymised(source, Path(folder) / "out.parquet"))
+        left = [s for s in secrets - words if s.encode() in data]
+        assert not left
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_no_string_of_eight_characters_survives_from_a_sketch_in_either_shape(
+    data: st.DataObject,
+) -> None:
+    names = data.draw(st.lists(secret, min_size=3, max_size=5, unique=True))
+    lines: list[dict[str, Any]] = [
+        {
+            "at": n, "id": f"{data.draw(secret)}{n}", "model": "claude-opus-5",
+            "account": data.draw(secret), "session": data.draw(secret), "host": data.draw(secret),
+            "tier": data.draw(secret), "answer": names[0], "output": 5,
+            "settings": {data.draw(secret): {data.draw(secret): [data.draw(secret)]}},
+            "prompt": [[data.draw(st.sampled_from(SECTIONS)), name, 400] for name in names],
+        }
+        for n in range(2)
+    ]  # fmt: skip
+    keys = [key for line in lines for key in line["settings"]]
+    secrets = {s for s in (*strings_of(lines), *keys) if len(s) >= 8}
+    secrets -= {*SECTIONS, "claude-opus-5"}
+    with TemporaryDirectory() as folder:
+        source = Path(folder) / "in.jsonl"
+        source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+        for name in ("out.parquet", "out.jsonl"):
+            out = anonymised(source, Path(folder) / name)
+            left = out.read_bytes() if name.endswith("jsonl") else uncompressed(out)
+            assert not [s for s in secrets if s.encode() in left]
+
+
+def test_the_words_that_are_kept_are_short_lists_and_never_free_text() -> None:
+    kept = {word for words in KEPT.values() for word in words} | SETTING_NAMES | SETTING_VALUES
+    assert all(word.isascii() and " " not in word and len(word) <= 42 for word in kept)
+
+
+def test_the_same_log_and_salt_give_the_same_bytes_and_another_salt_no_common_id(
+    root: Path, tmp_path: Path
+) -> None:
+    demo = root / "app" / "cachecast" / "demo.jsonl"
+    for shape in ("parquet", "jsonl"):
+        first = anonymised(demo, tmp_path / f"1.{shape}").read_bytes()
+        again = anonymised(demo, tmp_path / f"2.{shape}").read_bytes()
+        anonymised(demo, tmp_path / f"3.{shape}", OTHER_SALT)
+        assert first == again
+
+    def ids(path: Path) -> set[object]:
+        found: set[object] = set()
+        for request in open_trace(path):
+            assert request.boundaries is not None
+            found.update((request.request_id, request.session_id, request.account))
+            found.update(request.boundaries.hashes)
+        return found
+
+    assert not ids(tmp_path / "1.parquet") & ids(tmp_path / "3.parquet")
+    lines = [(tmp_path / f"{n}.jsonl").read_text().splitlines() for n in (1, 3)]
+    one, three = ({i for line in text for i in json.loads(line)["hash_ids"]} for text in lines)
+    assert one
+    assert not one & three
+
+
+def usages(path: Path, scenario: str) -> list[Any]:
+    trace = open_trace(path)
+    billing = Billing(scenario_of(scenario, CATALOG), CATALOG, trace.meta)
+    requests = trace.requests(columns=billing.columns())
+    return [(row.usage, row.outcome.explanation.reason) for row in billing.rows(requests)]
+
+
+SETTINGS = [
+    {"tool_choice": {"type": "auto"}}, {"tool_choice": "auto"}, {"thinking": {"type": "enabled"}},
+    {"thinking": {"type": "enabled", "budget_tokens": 9000}},
+    {"thinking": {"budget_tokens": 9000, "type": "enabled"}}, {"prompt_cache_key": "our team"},
+    {"output_config.effort": "high"}, {"our own setting": "X"}, {"tool_choice": {"type": "odd"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "scenario", ["log", "claude-opus-5", "gpt-6-sol", "gpt-5.5", "deepseek-flash"]
+)
+def test_the_usage_and_the_reason_of_every_request_stay_what_they_were(
+    root: Path, tmp_path: Path, scenario: str
+) -> None:
+    """The demo's requests, each with a setting, twice as many sessions, and absolute times."""
+    source = tmp_path / "in.jsonl"
+    lines = (root / "app" / "cachecast" / "demo.jsonl").read_text().splitlines()
+    with source.open("w") as stream:
+        for number, text in enumerate(lines):
+            line = json.loads(text)
+            line["settings"] = SETTINGS[number % len(SETTINGS)]
+            minute, second = divmod(int(line["at"]), 60)
+            line["at"] = f"2026-11-03T{9 + minute // 60:02}:{minute % 60:02}:{second:02}Z"
+            stream.write(json.dumps(line) + "\n")
+    plain = tmp_path / "plain.parquet"
+    import_log([source], plain)
+    salted = anonymised(source, tmp_path / "salted.parquet")
+
+    assert usages(plain, scenario) == usages(salted, scenario)
+    assert open_trace(salted).meta.time_origin == "relative"
+    assert next(iter(open_trace(salted))).arrival_us == 0
+    # and an anonymised log is read like any other: its boundaries are made anew
+    import_log([salted], tmp_path / "again.parquet")
+    assert usages(plain, scenario) == usages(tmp_path / "again.parquet", scenario)
+
+
+def test_token_blocks_keep_their_chains_and_their_bill(write: Write, tmp_path: Path) -> None:
+    source = write(
+        {"timestamp": 5000, "input_length": 1100, "hash_ids": [1, 2, 3], "output_length": 7},
+        {"timestamp": 6000, "input_length": 1536, "hash_ids": [1, 2, 9], "output_length": 8},
+    )
+    import_log([source], tmp_path / "plain.parquet")
+    salted = anonymised(source, tmp_path / "salted.parquet")
+    for scenario in ("claude-opus-5", "gpt-5.5", "deepseek-flash"):
+        assert usages(tmp_path / "plain.parquet", scenario) == usages(salted, scenario)
+
+    shape = anonymised(source, tmp_path / "salted.jsonl")
+    first, second = (json.loads(line) for line in shape.read_text().splitlines())
+    assert (first["timestamp"], second["timestamp"]) == (0, 1000)
+    assert (first["input_length"], first["output_length"]) == (1100, 7)
+    assert first["hash_ids"][:2] == second["hash_ids"][:2]
+    assert first["hash_ids"][2] != second["hash_ids"][2]
+
+
+def test_content_blocks_become_ids_of_512_tokens(write: Write, tmp_path: Path) -> None:
+    """1,000 + 300 tokens are blocks that end at 512, 1,024 and 1,300."""
+    source = write(
+        {"at": 0, "prompt": [["system", "S", 1000], ["user", "Q", 300]]},
+        {"at": 1, "prompt": [["system", "S", 1000], ["user", "P", 300]]},
+        {"at": 2, "prompt": [["system", "S", 1000], ["user", "Q", 300], ["user", "R", 300]]},
+        {"at": 3, "prompt": [["system", "S", 1000], ["user", "Q", 300]], "account": "another"},
+        {"at": 4, "prompt": [], "status": "error"},
+    )
+    out = anonymised(source, tmp_path / "out.jsonl")
+
+    a, b, c, d = (json.loads(line)["hash_ids"] for line in out.read_text().splitlines())
+    assert [len(ids) for ids in (a, b, c, d)] == [3, 3, 4, 3]
+    assert (a[0], a[1:]) == (b[0], a[1:]) != b
+    assert not set(a[1:]) & set(b[1:])
+    assert a[:2] == c[:2]
+    assert a[2] not in c  # a partial block is another prefix than the whole one
+    assert not set(a) & set(d)
+
+
+def test_smaller_token_blocks_are_gathered_and_odd_ones_are_refused(
+    write: Write, tmp_path: Path
+) -> None:
+    """64-token blocks: eight make one of 512; the rest of the prompt has no id."""
+    session = {"id": "s", "block_size": 64, "requests": [
+        {"t": 0, "type": "n", "in": 1100, "out": 3, "hash_ids": list(range(17))},
+        {"t": 1, "type": "n", "in": 600, "out": 3, "hash_ids": [*range(8), 99]},
+    ]}  # fmt: skip
+    out = anonymised(write(session), tmp_path / "out.jsonl")
+    first, second = (json.loads(line)["hash_ids"] for line in out.read_text().splitlines())
+    assert (len(first), len(second)) == (2, 1)
+    assert first[0] == second[0]
+
+    odd = {"id": "s", "block_size": 48, "requests": [
+        {"t": 0, "type": "n", "in": 48, "out": 3, "hash_ids": [1]},
+    ]}  # fmt: skip
+    with pytest.raises(EvidenceError, match="has blocks of 512 tokens, and this log's of 48"):
+        anonymised(write(odd, name="odd.json"), tmp_path / "odd.jsonl")
+    assert not (tmp_path / "odd.jsonl").exists()
+
+
+def test_a_salt_needs_sixteen_bytes() -> None:
+    with pytest.raises(BadInput, match="the salt has 15 bytes, expected at least 16"):
+        Anonymiser(b"x" * 15)
+    assert Anonymiser(b"x" * 16).salt_id != Anonymiser(b"y" * 16).salt_id
+
+
+def test_the_command_says_how_to_make_a_salt(
+    run_cli: Callable[..., tuple[int, str, str]], write: Write, tmp_path: Path
+) -> None:
+    log = write({"at": 0, "prompt": [["user", "Q", 5]]})
+    salt = tmp_path / "salt"
+    how = "make one with: python3 -c 'import secrets; print(secrets.token_hex(32))' > "
+
+    code, _, err = run_cli("import", log, "-o", tmp_path / "o.parquet", "--anonymise")
+    assert (code, err) == (2, f"cachecast: --anonymise needs --salt FILE; {how}salt.txt\n")
+    salted = ["import", log, "-o", tmp_path / "o.parquet", "--anonymise", "--salt", salt]
+    assert run_cli(*salted)[2] == (
+        f"cachecast: --salt {salt}: No such file or directory; {how}{salt}\n"
+    )
+    salt.write_bytes(b"short")
+    assert "the salt has 5 bytes, expected at least 16; make one with" in run_cli(*salted)[2]
+    salt.write_bytes(SALT)
+    code, _, err = run_cli(*salted)
+    assert code == 0
+    assert "times from the first arrival" in err
+    assert run_cli("import", log, "-o", tmp_path / "o.jsonl")[0] == 2
+    assert run_cli(*salted, "--keep-text")[0] == 2

@@ -1,0 +1,108 @@
+"""One small made-up log of every format that is read. A new reader adds its own here.
+
+EXAMPLES = {reader's name: Example}. Tests that hold for every format take them from here.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cachecast_datasets.importing import import_log
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A log that `write` puts into a folder (which it may fill) and that holds `requests` requests.
+
+    `line_by_line`: each line that is not blank is one request or one fault, so that none can be
+    lost in silence.
+    """
+
+    write: Callable[[Path], Path]
+    requests: int
+    line_by_line: bool = False
+
+
+def lines_of(*rows: Any) -> Callable[[Path], Path]:
+    """A writer of JSON lines."""
+
+    def write(folder: Path) -> Path:
+        path = folder / "log.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        return path
+
+    return write
+
+
+def document_of(value: Any) -> Callable[[Path], Path]:
+    """A writer of one JSON document over several lines."""
+
+    def write(folder: Path) -> Path:
+        path = folder / "log.json"
+        path.write_text(json.dumps(value, indent=1), "utf-8")
+        return path
+
+    return write
+
+
+def _parquet(folder: Path) -> Path:
+    out = folder / "log.parquet"
+    source = folder / "source"
+    source.mkdir(exist_ok=True)
+    import_log([EXAMPLES["sketch"].write(source)], out, force=True)
+    return out
+
+
+_CHAT = [["system", "S", 900, "5m"], ["user", "Q", 40, "5m", {"kind": "text"}]]
+
+EXAMPLES: dict[str, Example] = {
+    "parquet": Example(_parquet, 3),
+    "sketch": Example(
+        lines_of(
+            {"at": 0, "ttft": 1.5, "took": 2, "model": "claude-opus-5", "session": "s", "id": "1st",
+             "output": 7, "answer": "A", "settings": {"tool_choice": "auto"}, "prompt": _CHAT},
+            {"at": 5, "model": "claude-opus-5", "session": "s", "account": "é", "prompt": _CHAT},
+            {"at": 9, "model": "claude-opus-5", "session": "s", "status": "error", "prompt": []},
+        ),
+        3, line_by_line=True,
+    ),
+    "mooncake": Example(
+        lines_of(
+            {"timestamp": 0, "input_length": 1100, "output_length": 9, "hash_ids": [1, 2, 3]},
+            {"timestamp": 3000, "input_length": 1024, "output_length": 8, "hash_ids": [1, 2]},
+            {"timestamp": 3000, "input_length": 600, "output_length": 1, "hash_ids": [7]},
+        ),
+        3, line_by_line=True,
+    ),
+    "kv-cache-tester": Example(
+        document_of({
+            "id": "session", "block_size": 64, "hash_id_scope": "local", "tool_tokens": 64,
+            "system_tokens": 70, "requests": [
+                {"t": 0, "type": "n", "model": "claude-opus-5", "in": 200, "out": 5,
+                 "hash_ids": [1, 2, 3], "input_types": ["text"], "output_types": ["tool_use"]},
+                {"t": 4, "type": "subagent", "agent_id": "a", "requests": [
+                    {"t": 1, "type": "s", "in": 64, "out": 5, "hash_ids": [9], "ttft": 0.5},
+                ]},
+            ],
+        }),
+        2,
+    ),
+    "kv-cache-tester-merged": Example(
+        lines_of(
+            {"timestamp": 0.5, "input_length": 200, "output_length": 9, "session": "s",
+             "hash_runs": [[1, 3]]},
+            {"timestamp": 2, "input_length": 300, "hash_runs": [[1, 3], [9, 1]]},
+        ),
+        2, line_by_line=True,
+    ),
+    "token-ids": Example(
+        lines_of(
+            {"id": 0, "arrival": 0, "prompt_token_ids": list(range(20)), "output_len": 2,
+             "output_token_ids": [5, 6]},
+            {"id": "b", "arrival": 1.5, "prompt_token_ids": [1, 2], "output_len": 2},
+        ),
+        2, line_by_line=True,
+    ),
+}  # fmt: skip
