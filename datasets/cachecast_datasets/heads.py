@@ -43,4 +43,7 @@ def _first_object(text: str) -> frozenset[str]:
         first, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return frozenset(_KEY.findall(text))
-    return frozenset(first) if isinstance(first, dict) else frozenset()
+    for wrapper in WRAPPERS:
+        if isinstance(first.get(wrapper), dict):
+            return frozenset(first[wrapper]) | {f"{wrapper}:"}
+    return frozenset(first)

@@ -49,7 +49,10 @@ def _invalid(
         key or (-1 if number == "..." else int(number))
         for key, number in _STEP.findall(match.group(1) if match else "")
     ]
-    value = _walk(msgspec.json.decode(data), steps)
+    try:
+        value = _walk(msgspec.json.decode(data), steps)
+    except msgspec.DecodeError as problem:  # of the wrong kind, and broken further on
+        return _malformed(problem, data, source, line)
     field = _spelled(steps, names)
     missing = re.search(r"missing required field `(.+?)`", what)
     unknown = re.search(r"unknown field `(.+?)`", what)

@@ -172,15 +172,16 @@ READER = Reader(
         "providedModelName, model": "model",
         "usageDetails": "observed: disjoint buckets, or inclusive where the row's numbers say so; "
         "reasoning joins the output",
-        "costDetails, totalCost": "observed.cost (estimate)",
+        "costDetails, totalCost, calculatedTotalCost (deprecated)": "observed.cost (estimate)",
         "modelParameters": "service_tier",
         "metadata": "response_id; the span's own input count",
         "input": "blocks, where the export holds it (sizes estimated)",
         "output": "response_id",
         "level": "status",
         "usage, promptTokens (deprecated)": "observed, where usageDetails are missing",
-        "name, statusMessage, promptName, promptVersion, environment, usagePricingTierName, "
-        "userId, projectId, version, createdAt, updatedAt, toolCalls, toolDefinitions": "not used",
+        "name, statusMessage, promptName, promptVersion, promptId, environment, modelId, "
+        "usagePricingTierName, userId, projectId, version, createdAt, updatedAt, toolCalls, "
+        "toolCallNames, toolDefinitions": "not used",
     },
     cannot_tell=(
         "the account: a Langfuse user or project is not what isolates a cache",

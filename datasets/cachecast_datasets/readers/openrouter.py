@@ -149,6 +149,7 @@ READER = Reader(
         "cancelled": "status aborted",
         "service_tier, data_region": "service_tier, region",
         "provider_responses": "attempt (how many hosts were asked)",
+        "is_byok": "whether observed.cost is an estimate",
         "tokens_prompt, tokens_completion, num_media_*, num_search_results, finish_reason, "
         "native_finish_reason, router, usage_data": "not used: not what is billed by token",
     },

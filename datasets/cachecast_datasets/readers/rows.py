@@ -41,7 +41,7 @@ def read_rows(source: Source, *wrappers: str) -> Iterator[Row]:
     """
     first = _first_bytes(source)
     if first[:1] == b"[":
-        yield from _array(source)
+        yield from _array(source, wrappers)
     elif first.split(b"\n", 1)[0].strip() == b"{":
         yield from _unwrapped(Row(source.label, 1, True, _whole(source)), wrappers, source)
     elif first[:1] == b"{":
@@ -75,7 +75,7 @@ def _whole(source: Source) -> dict[str, Any]:
     return _decoded(read_whole(source, source.path), source.label, None)
 
 
-def _array(source: Source) -> Iterator[Row]:
+def _array(source: Source, wrappers: tuple[str, ...]) -> Iterator[Row]:
     data = read_whole(source, source.path)
     try:
         items = decode(_ARRAY, data, source.label, None)
@@ -84,10 +84,12 @@ def _array(source: Source) -> Iterator[Row]:
         raise at(source.label, None, problem, "nested too deeply") from None
     for number, item in enumerate(items, start=1):
         try:
-            yield Row(source.label, number, False, _OBJECT.decode(item))
+            found = _OBJECT.decode(item)
         except (msgspec.DecodeError, RecursionError) as problem:
             text = f"not an object that can be read ({problem}), expected one row"
             source.bad(at_row(source.label, number, text, "not an object"))
+            continue
+        yield from _unwrapped(Row(source.label, number, False, found), wrappers, source)
 
 
 def _unwrapped(row: Row, wrappers: tuple[str, ...], source: Source) -> Iterator[Row]:

@@ -147,6 +147,8 @@ READER = Reader(
         "newly_append_tokens (Codex)": "observed.fresh",
         "input_tokens_total": "prompt_tokens, checked against its parts",
         "output_tokens, reasoning_output_tokens": "observed.output, observed.output_reasoning",
+        "project, session_file, round_index, tools, current_*, first_input_event_type, home, user, "
+        "store, turn_id, cwd": "not used",
     },
     cannot_tell=(
         "what the prompts said, so no cache can be simulated",
