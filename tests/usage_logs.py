@@ -8,6 +8,8 @@ import io
 import json
 from typing import Any
 
+from cachecast_datasets.request import Request
+
 Row = dict[str, Any]
 
 LITELLM_PRICES: Row = {
@@ -95,8 +97,7 @@ def langfuse_blob(row: Row) -> Row:
     """The same observation as blob storage has it: snake case, times without a zone."""
     made = {name: row.get(camel) for name, camel in _BLOB.items()}
     for name in ("start_time", "end_time", "completion_start_time"):
-        if made[name]:
-            made[name] = made[name].replace("T", " ").replace("Z", "000")
+        made[name] = str(row[_BLOB[name]]).replace("T", " ").replace("Z", "000")
     return made
 
 
@@ -165,6 +166,18 @@ def openrouter(generation_id: str = "gen-1", **more: Any) -> Row:
     return row | more
 
 
+# Anthropic at $3 and $15 a million: two records without a cache tell both prices.
+OPENROUTER_PLAIN = [
+    # 1,000 x 3e-6 + 50 x 1.5e-5
+    openrouter("p1", native_tokens_cached=0, cache_discount=None, total_cost=0.00375,
+               usage=0.00375),
+    # 100 x 3e-6 + 10 x 1.5e-5
+    openrouter("p2", native_tokens_prompt=100, native_tokens_completion=10,
+               native_tokens_cached=0, native_tokens_reasoning=0, cache_discount=0,
+               total_cost=0.00045, usage=0.00045),
+]  # fmt: skip
+
+
 AZURE_CSV = (
     "TIMESTAMP,ContextTokens,GeneratedTokens\n"
     "2023-11-16 18:15:46.6805900,374,44\n"
@@ -211,6 +224,16 @@ def tracelab(number: int = 0, **more: Any) -> Row:
     return row | more
 
 
+def classes(request: Request) -> Row:
+    """The observed classes that are not 0."""
+    assert request.observed is not None
+    names = (
+        "fresh", "cache_read", "cache_write_5m", "cache_write_1h", "cache_write_unknown", "output",
+    )  # fmt: skip
+    found = {name: getattr(request.observed, name) for name in names}
+    return {name: tokens for name, tokens in found.items() if tokens != 0}
+
+
 def as_csv(*rows: Row) -> str:
     """Rows as CSV: nulls are empty cells, objects and arrays are JSON inside their cell."""
     out = io.StringIO()
@@ -252,8 +275,8 @@ LOGS: dict[str, tuple[str, str, int, tuple[int, int], str]] = {
     "openrouter.json": ("openrouter", json.dumps({"data": openrouter()}), 1, (1000, 50), "counts"),
     "openrouter-list.json": ("openrouter", json.dumps([openrouter("a"),
                              {"data": openrouter("b")}]), 2, (2000, 100), "counts"),
-    "openrouter.jsonl": ("openrouter", as_lines({"data": openrouter("a")}, openrouter("b")), 2,
-                         (2000, 100), "counts"),
+    "openrouter.jsonl": ("openrouter", as_lines({"data": openrouter("a")}, *OPENROUTER_PLAIN), 3,
+                         (2100, 110), "counts"),
     "azure.csv": ("azure", AZURE_CSV, 2, (770, 153), "counts"),
     "lmcache.jsonl": ("lmcache", as_lines(lmcache(10**15, "x" * 40, "y" * 8),
                       lmcache(10**15 + 5, "x" * 40 + "z" * 20)), 2, (25, 2), "text"),

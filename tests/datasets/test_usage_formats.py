@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from usage_logs import LOGS, Row, langfuse, langfuse_blob, litellm, openrouter, sharegpt, tracelab
+from usage_logs import (
+    LOGS,
+    Row,
+    as_csv,
+    as_lines,
+    langfuse,
+    langfuse_blob,
+    litellm,
+    openrouter,
+    sharegpt,
+    tracelab,
+)
 
 from cachecast_datasets.errors import LogError
 from cachecast_datasets.importing import ImportSummary, import_log
@@ -19,6 +30,14 @@ from cachecast_datasets.sources import READERS, _head, sniff
 from cachecast_datasets.trace import Trace, open_trace
 
 ImportAll = Callable[..., tuple[Trace, ImportSummary]]
+# one line of every format that is no usage log
+LINES: dict[str, Row] = {
+    "sketch": {"at": 0, "prompt": []},
+    "mooncake": {"timestamp": 0, "input_length": 0, "hash_ids": []},
+    "kv-cache-tester": {"id": "s", "block_size": 64, "requests": []},
+    "kv-cache-tester-merged": {"timestamp": 0, "input_length": 0, "hash_runs": []},
+    "token-ids": {"arrival": 0, "prompt_token_ids": []},
+}
 FORMATS = sorted({reader for reader, *_ in LOGS.values()})
 
 
@@ -42,6 +61,34 @@ def test_no_format_is_taken_for_another(tmp_path: Path, name: str) -> None:
     path.write_text(LOGS[name][1])
     head = _head(path)
     assert [r.name for r in READERS.values() if r.recognises(head)] == [LOGS[name][0]]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        # Langfuse's exports of traces and scores, LiteLLM's daily totals, an evaluation's rows
+        {"id": "t", "timestamp": "2026-06-01 10:00:00.000000", "name": "chat", "project_id": "p",
+         "session_id": "s", "input": "Hi?", "output": "Yes."},
+        {"id": "s", "timestamp": "2026-06-01 10:00:00.000000", "name": "helpful", "value": 1},
+        {"user_id": "u", "date": "2026-06-01", "model": "m", "spend": 1.0, "prompt_tokens": 5},
+        {"id": 1, "input": "2 + 2", "output": "4"},
+        {"id": "r", "object": "chat.completion", "usage": {"prompt_tokens": 1}},
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_usage_log_is_refused(tmp_path: Path, other: Row) -> None:
+    path = tmp_path / "log"
+    for text in (as_lines(other), json.dumps([other]), as_csv(other)):
+        path.write_text(text)
+        with pytest.raises(LogError, match="expected one of: "):
+            sniff(path)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_no_older_format_is_taken_for_a_usage_log(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "log"
+    path.write_text(json.dumps(LINES[name]) + "\n")
+    head = _head(path)
+    assert [r.name for r in READERS.values() if r.recognises(head)] == [name]
 
 
 def test_a_first_row_longer_than_the_head_is_known_by_what_can_be_seen(tmp_path: Path) -> None:
@@ -157,6 +204,15 @@ def test_shuffled_rows_keep_every_request(folder: Path, name: str, seed: int) ->
     path = folder / "shuffled"
     path.write_text("".join(first + rest))
     assert _read(READERS[reader], path)[0] == rows
+
+
+def test_a_json_array_cut_short_is_one_counted_skip(tmp_path: Path) -> None:
+    path, out = tmp_path / "log.json", tmp_path / "out.parquet"
+    path.write_text(json.dumps([litellm("a"), litellm("b")])[:-20])
+    with pytest.raises(LogError, match="the JSON is cut short"):
+        import_log([path], out)
+    summary = import_log([path], out, skip_bad=True)
+    assert (summary.rows, [(s.reason, s.count) for s in summary.skipped]) == (0, [("cut short", 1)])
 
 
 def test_bad_rows_are_skipped_and_counted_by_reason(tmp_path: Path) -> None:

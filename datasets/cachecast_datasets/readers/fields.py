@@ -33,7 +33,11 @@ class Fields:
 
     def value(self, *names: str) -> Any:
         """The first of these that is there and not null; None if there is none."""
-        return next((found for name in names if (found := self.raw.get(name)) is not None), None)
+        for name in names:
+            found = self.raw.get(name)
+            if found is not None:
+                return found
+        return None
 
     def name(self, *names: str) -> str:
         """Which of these `value` took, with the way to it; the first where none is there."""
@@ -127,6 +131,8 @@ class Fields:
 
 def count_of(value: Any, name: str) -> int:
     """A whole number >= 0, also as a string of digits (OTLP) or as 3.0 (CSV)."""
+    if type(value) is int and 0 <= value <= _MOST_TOKENS:  # nearly always
+        return value
     number = number_of(value, name)
     if number != number.to_integral_value() or not 0 <= number <= _MOST_TOKENS:
         raise ValueError(f"{name} is {shown(value)}, expected a whole number of tokens >= 0")

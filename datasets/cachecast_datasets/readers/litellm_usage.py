@@ -48,8 +48,15 @@ def usage_of(row: Fields, metadata: Fields, spend: Decimal | None) -> Usage:
     if (counts.input, counts.output) == (None, None):
         raise ValueError("metadata.usage_object has no prompt_tokens, expected token counts")
     prices = _row_prices(metadata)
-    own, remarks = _convention(row, usage, counts, prices, spend)
-    found = classes(counts, own, usage.raw)
+    proven = _proven(row, usage, counts, prices, spend)
+    remarks: tuple[str, ...] = ()
+    if proven is not None:
+        # LiteLLM adds its total up in either convention: it proves nothing more
+        found = classes(replace(counts, total=None), proven, usage.raw)
+    else:
+        found = classes(counts, "inclusive", usage.raw)
+        if _could_be_both(row, counts):
+            remarks = ("could be both",)
     if found.convention == "additive":
         remarks = (*remarks, "additive")
     hidden = _hidden(found, counts, usage, metadata, prices, spend)
@@ -95,32 +102,41 @@ def _inner_or_top(
     return usage.count(*on_top)
 
 
-def _convention(
+def _proven(
     row: Fields, usage: Fields, counts: Counts, prices: TokenPrices | None, spend: Decimal | None
-) -> tuple[Convention, tuple[str, ...]]:
-    """Which convention to believe first, and whether that was a guess.
+) -> Convention | None:
+    """The convention that the row's own text tokens or its spend prove; None without a proof.
 
     prompt_tokens is inclusive for chat; for anthropic_messages it was, until one change of 2026.
     """
     if usage.value("prompt_tokens") is None and usage.value("input_tokens") is not None:
         details = usage.value("input_tokens_details")
-        return ("additive" if details is None else "inclusive"), ()  # Anthropic's own object
+        return "additive" if details is None else None  # Anthropic's own object
     if not counts.cached or counts.input is None:
-        return "inclusive", ()
+        return None
     details = usage.inner("prompt_tokens_details")
     text = None if details is None else details.optional("text_tokens")
     if text:
         fitting = [c for c in CONVENTIONS if counts.fresh(c) == text]
         if len(fitting) == 1:
-            return fitting[0], ()
-    if "anthropic_messages" not in (row.text("call_type") or ""):
-        return "inclusive", ()
+            return fitting[0]
+    if not _is_messages(row):
+        return None
     if prices is not None and spend is not None:
         fitting = [c for c in CONVENTIONS if _costs(counts, c, prices, spend)]
         if len(fitting) == 1:
-            return fitting[0], ()
-    both = counts.fresh("inclusive") >= 0 and counts.fits_total("additive")
-    return "inclusive", ("could be both",) if both else ()
+            return fitting[0]
+    return None
+
+
+def _is_messages(row: Fields) -> bool:
+    return "anthropic_messages" in (row.text("call_type") or "")
+
+
+def _could_be_both(row: Fields, counts: Counts) -> bool:
+    if not _is_messages(row) or not counts.cached or counts.input is None:
+        return False
+    return counts.fresh("inclusive") >= 0
 
 
 def _costs(counts: Counts, convention: Convention, prices: TokenPrices, spend: Decimal) -> bool:

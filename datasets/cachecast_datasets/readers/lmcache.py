@@ -97,7 +97,9 @@ def _block(piece: bytes, place: int) -> ContentBlock:
 
 
 def _recognises(head: Head) -> bool:
-    return {"timestamp", "input", "session_id"} <= head.keys and not head.row_keys
+    # Langfuse's export of traces has these, too, and an id
+    own = {"timestamp", "input", "session_id"} <= head.keys
+    return own and not {"id", "name", "project_id", "projectId"} & head.keys
 
 
 READER = Reader(

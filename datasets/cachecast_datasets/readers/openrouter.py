@@ -25,7 +25,7 @@ _NATIVE = ("native_tokens_prompt", "native_tokens_completion")
 def read(source: Source) -> Iterator[Request]:
     """One request a record; written tokens that only the charge shows are inferred at the end."""
     hidden = HiddenWrites()
-    unbilled = 0
+    unbilled = additive = 0
     requests: list[Request] = []
     for row in read_rows(source, "data"):
         fields = Fields(row.raw)
@@ -36,6 +36,8 @@ def read(source: Source) -> Iterator[Request]:
             source.bad(row.fault(str(problem)))
             continue
         unbilled += request.observed is not None and request.observed.fresh is None
+        if request.observed is not None and request.observed.fresh is not None:
+            additive += (request.prompt_tokens or 0) > (fields.optional(_NATIVE[0]) or 0)
         stated = fields.value(*_WRITES) is not None
         hidden.add(request, fields.money(*_COST), discount, stated)
         requests.append(request)
@@ -43,6 +45,11 @@ def read(source: Source) -> Iterator[Request]:
     if unbilled:
         source.notes.append(
             f"{unbilled:,} records have no native token counts: their classes are unknown"
+        )
+    if additive:
+        source.notes.append(
+            f"{additive:,} records have a prompt smaller than its cached part: they are read as "
+            "additive"
         )
     yield from requests
 

@@ -34,6 +34,7 @@ _REASONING = (
 _TOTAL = (
     f"{_U}total_tokens", "llm.token_count.total", "ai.usage.totalTokens", "llm.usage.total_tokens",
 )  # fmt: skip
+_ALL = frozenset((*_INPUT, *_OUTPUT, *_READ, *_WRITE, *_REASONING, *_TOTAL))
 _SPLIT = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 
 
@@ -55,11 +56,7 @@ def usage_of(attributes: Fields) -> Classes | None:
         total=attributes.optional(*_TOTAL),
         reasoning=attributes.optional(*_REASONING),
     )
-    used = {
-        name: value
-        for name, value in attributes.raw.items()
-        if name in {*_INPUT, *_OUTPUT, *_READ, *_WRITE, *_REASONING, *_TOTAL}
-    }
+    used = {name: value for name, value in attributes.raw.items() if name in _ALL}
     return classes(counts, "inclusive", used)
 
 

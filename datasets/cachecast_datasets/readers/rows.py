@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
@@ -18,6 +19,7 @@ _OBJECT: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, A
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _LONGEST_CELL = 1 << 28
 _BOM = "\ufeff"
+_BAD_BYTE = re.compile("[\udc80-\udcff]")
 
 
 class Row(NamedTuple):
@@ -43,7 +45,9 @@ def read_rows(source: Source, *wrappers: str) -> Iterator[Row]:
     if first[:1] == b"[":
         yield from _array(source, wrappers)
     elif first.split(b"\n", 1)[0].strip() == b"{":
-        yield from _unwrapped(Row(source.label, 1, True, _whole(source)), wrappers, source)
+        found = _whole(source)
+        if found is not None:
+            yield from _unwrapped(Row(source.label, 1, True, found), wrappers, source)
     elif first[:1] == b"{":
         for number, line in read_lines(source):
             try:
@@ -71,17 +75,24 @@ def _decoded(data: bytes, label: str, line: int | None) -> dict[str, Any]:
         raise at(label, line, "the JSON is nested too deeply", "nested too deeply") from None
 
 
-def _whole(source: Source) -> dict[str, Any]:
-    return _decoded(read_whole(source, source.path), source.label, None)
+def _whole(source: Source) -> dict[str, Any] | None:
+    try:
+        return _decoded(read_whole(source, source.path), source.label, None)
+    except LogError as problem:
+        source.bad(problem)
+        return None
 
 
 def _array(source: Source, wrappers: tuple[str, ...]) -> Iterator[Row]:
-    data = read_whole(source, source.path)
     try:
-        items = decode(_ARRAY, data, source.label, None)
+        items = decode(_ARRAY, read_whole(source, source.path), source.label, None)
+    except LogError as problem:
+        source.bad(problem)
+        return
     except RecursionError:
-        problem = "the JSON is nested too deeply"
-        raise at(source.label, None, problem, "nested too deeply") from None
+        text = "the JSON is nested too deeply"
+        source.bad(at(source.label, None, text, "nested too deeply"))
+        return
     for number, item in enumerate(items, start=1):
         try:
             found = _OBJECT.decode(item)
@@ -143,7 +154,7 @@ def _csv_row(source: Source, line: int, columns: list[str], cells: list[str]) ->
     problem, reason = None, "bad row"
     if len(cells) != len(columns):
         problem, reason = f"{len(cells)} cells, expected {len(columns)}", "cut short"
-    elif any("\udc80" <= letter <= "\udcff" for letter in "".join(cells) if letter > "\ud7ff"):
+    elif _BAD_BYTE.search("\x00".join(cells)):
         problem, reason = "a byte that is not valid UTF-8, expected UTF-8", "invalid UTF-8"
     if problem is not None:
         source.bad(at(source.label, line, problem, reason))
