@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cachecast_datasets.anonymising import Anonymiser, from_first_arrival
+from cachecast_datasets.batching import batched
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
 from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.decode import requests_of
@@ -37,9 +38,6 @@ from cachecast_datasets.workspace import workspace
 __all__ = ["ImportSummary", "Skip", "import_log", "open_or_import"]
 
 Progress = Callable[[str, int, int], None]  # (what is being done, how much is done, of how much)
-
-BATCH_ROWS = 2048
-BATCH_BLOCKS = 1 << 20  # token blocks and token ids that wait for one Arrow batch
 
 
 def import_log(
@@ -142,7 +140,7 @@ class _Import:
                 position=partial(self._reading, done, total),
                 names=self._names,
             )
-            for rows in _batched(self._prepared(source, reader)):
+            for rows in batched(self._prepared(source, reader)):
                 requests, files = zip(*rows, strict=True)
                 if self.anonymise is not None:
                     self.anonymise.requests(requests)
@@ -271,20 +269,6 @@ _FOR_BOUNDARIES = [
     "boundaries", "token_block_size", "token_blocks", "prompt_tokens", "tools_tokens",
     "system_tokens", "input_types", "output_types",
 ]  # fmt: skip
-
-
-def _batched(rows: Iterator[tuple[Request, int]]) -> Iterator[list[tuple[Request, int]]]:
-    waiting: list[tuple[Request, int]] = []
-    blocks = 0
-    for request, file in rows:
-        waiting.append((request, file))
-        for part in (request.token_blocks, request.token_ids, request.output_token_ids):
-            blocks += 0 if part is None else len(part)
-        if len(waiting) >= BATCH_ROWS or blocks >= BATCH_BLOCKS:
-            yield waiting
-            waiting, blocks = [], 0
-    if waiting:
-        yield waiting
 
 
 def _account_key(account: str) -> str:

@@ -14,13 +14,22 @@ import msgspec
 import zstandard
 
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.heads import WRAPPERS, csv_columns, row_keys
 from cachecast_datasets.readers import (
+    azure_csv,
     cachecast_parquet,
     kv_cache_tester,
     kv_cache_tester_merged,
+    langfuse,
+    litellm,
+    lmcache,
     mooncake,
+    openrouter,
+    otel,
+    sharegpt,
     sketch,
     token_ids,
+    tracelab,
 )
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.shown import named
@@ -30,6 +39,7 @@ READERS: dict[str, Reader] = {
     module.READER.name: module.READER
     for module in (
         cachecast_parquet, sketch, mooncake, kv_cache_tester, kv_cache_tester_merged, token_ids,
+        litellm, langfuse, otel, openrouter, azure_csv, lmcache, sharegpt, tracelab,
     )
 }  # fmt: skip
 
@@ -88,7 +98,13 @@ def _head(path: Path) -> Head:
     if not magic.strip():
         raise at(str(path), None, "the file is empty, expected a request log", "empty file")
     text = magic.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return Head(path, magic, _keys(path, text) if text.startswith(b"{") else frozenset())
+    if text.startswith(b"{"):
+        keys = _keys(path, text)
+        wrapped = keys & set(WRAPPERS)
+        return Head(path, magic, keys, row_keys(text) if wrapped else frozenset())
+    if text.startswith(b"["):
+        return Head(path, magic, frozenset(), row_keys(text))
+    return Head(path, magic, frozenset(), columns=csv_columns(text))
 
 
 def _first_bytes(stream: BinaryIO) -> bytes:

@@ -8,11 +8,15 @@ from typing import Any
 import pytest
 
 from cachecast_datasets.importing import ImportSummary, import_log
+from cachecast_datasets.request import Request
+from cachecast_datasets.source import Source
+from cachecast_datasets.sources import sniff
 from cachecast_datasets.trace import Trace, open_trace
 
 Write = Callable[..., Path]
 TraceOf = Callable[..., Trace]
 ImportAll = Callable[..., tuple[Trace, ImportSummary]]
+ReadText = Callable[[str], tuple[list[Request], Source]]
 
 
 @pytest.fixture
@@ -55,5 +59,18 @@ def trace_of(
 
     def run(*lines: Any, **options: Any) -> Trace:
         return import_all(write(*lines), **options)[0]
+
+    return run
+
+
+@pytest.fixture
+def read_text(tmp_path: Path) -> ReadText:
+    """Sniff and read the text of one log: its requests, and the source with its notes."""
+
+    def run(text: str) -> tuple[list[Request], Source]:
+        path = tmp_path / "log"
+        path.write_text(text)
+        source = Source(path)
+        return list(sniff(path).read(source)), source
 
     return run

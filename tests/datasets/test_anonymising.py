@@ -52,7 +52,7 @@ def wordy_requests(draw: st.DrawFn) -> list[Request]:
             ContentBlock(
                 section=draw(st.sampled_from(SECTIONS)),
                 role=draw(maybe),
-                kind=draw(st.sampled_from(KINDS) | secret),
+                kind=draw(st.sampled_from(KINDS)),
                 message=index,
                 tokens=draw(st.integers(0, 2000)),
                 hash=draw(st.integers(0, 2**64 - 1)),
@@ -64,7 +64,7 @@ def wordy_requests(draw: st.DrawFn) -> list[Request]:
             name: draw(maybe)
             for name in (
                 "account", "session_id", "parent_request_id", "agent_id", "provider", "platform",
-                "region", "service_tier", "speed", "cache_mode", "hash_scope", "retry_of",
+                "region", "service_tier", "speed", "hash_scope", "retry_of",
                 "response_id",
             )
         }  # fmt: skip
@@ -75,8 +75,8 @@ def wordy_requests(draw: st.DrawFn) -> list[Request]:
                 model="claude-opus-5",
                 model_served=draw(st.none() | secret.map(lambda s: f"ft:gpt-4o:{s}::1")),
                 settings=draw(st.dictionaries(secret, secret, max_size=2)),
-                blocks=draw(st.sampled_from([blocks, None])),
-                boundaries=Boundaries([5], [draw(st.integers(0, 2**64 - 1))], [draw(secret)], [1]),
+                blocks=blocks or None,
+                boundaries=draw(st.sampled_from([None, END])) if not blocks else None,
                 token_ids=np.array([1, 2], np.int32),
                 input_types=[draw(secret)],
                 output_types=[draw(secret)],
@@ -85,7 +85,7 @@ def wordy_requests(draw: st.DrawFn) -> list[Request]:
                     raw_json=draw(maybe),
                     diagnosis=draw(maybe),
                     currency=draw(maybe),
-                    cost_kind=draw(maybe),
+                    cost_kind=draw(st.sampled_from([None, "estimate"])),
                     fresh=3,
                 ),
                 status=draw(st.sampled_from([None, "ok", "error"])),
@@ -93,6 +93,9 @@ def wordy_requests(draw: st.DrawFn) -> list[Request]:
             )
         )
     return made
+
+
+END = Boundaries([5], [2**63 + 5], ["end"], [1])
 
 
 def parquet(path: Path, requests: list[Request], meta: LogMeta | None = None) -> Path:
@@ -151,7 +154,7 @@ def test_no_string_of_eight_characters_survives_from_a_sketch_in_either_shape(
         {
             "at": n, "id": f"{data.draw(secret)}{n}", "model": "claude-opus-5",
             "account": data.draw(secret), "session": data.draw(secret), "host": data.draw(secret),
-            "tier": data.draw(secret), "answer": names[0], "output": 5,
+            "tier": data.draw(secret), "answer": names[0], "output": 500,
             "settings": {data.draw(secret): {data.draw(secret): [data.draw(secret)]}},
             "prompt": [[data.draw(st.sampled_from(SECTIONS)), name, 400] for name in names],
         }

@@ -11,11 +11,22 @@ from cachecast_datasets.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What sniffing knows of a file: its first bytes and the keys of its first JSON object."""
+    """What sniffing knows of a file: its first bytes and the keys of its first JSON object.
+
+    `row_keys` are the keys of the first row of a JSON array, or of an object that wraps the rows
+    (with `data:` for the wrapper `data`); `columns` the header of a CSV.
+    """
 
     path: Path
     magic: bytes
     keys: frozenset[str]
+    row_keys: frozenset[str] = frozenset()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The names of a row's fields, however the rows are kept."""
+        return self.row_keys or self.keys or frozenset(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
