@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from usage_logs import LOGS
+
 from cachecast_datasets.importing import import_log
 
 
@@ -106,3 +108,27 @@ EXAMPLES: dict[str, Example] = {
         2, line_by_line=True,
     ),
 }  # fmt: skip
+
+
+def _usage_log(name: str) -> Example:
+    """One of the made-up usage logs, as a file of its own name."""
+    _, text, requests, *_ = LOGS[name]
+
+    def write(folder: Path) -> Path:
+        path = folder / name
+        path.write_text(text, "utf-8")
+        return path
+
+    return Example(write, requests)
+
+
+EXAMPLES |= {
+    "litellm": _usage_log("litellm.jsonl"),
+    "langfuse": _usage_log("langfuse.jsonl"),
+    "otel": _usage_log("otlp.json"),
+    "openrouter": _usage_log("openrouter.json"),
+    "azure": _usage_log("azure.csv"),
+    "lmcache": _usage_log("lmcache.jsonl"),
+    "sharegpt": _usage_log("sharegpt.jsonl"),
+    "tracelab": _usage_log("tracelab.jsonl"),
+}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cachecast_datasets import importing
+from cachecast_datasets import batching
 from cachecast_datasets.errors import BadInput, LogError
 from cachecast_datasets.importing import ImportSummary, Skip, import_log, open_or_import
 from cachecast_datasets.trace import Trace, open_trace
@@ -249,7 +249,7 @@ def test_batches_do_not_show_in_the_result(
 ) -> None:
     log = write(*(line(n * 7 % 10, ["user", f"Q{n}", n]) for n in range(10)))
     whole = [one.as_dict() for one in import_all(log)[0]]
-    monkeypatch.setattr(importing, "BATCH_ROWS", 3)
+    monkeypatch.setattr(batching, "BATCH_ROWS", 3)
     assert [one.as_dict() for one in import_all(log)[0]] == whole
 
 
