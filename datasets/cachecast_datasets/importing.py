@@ -17,6 +17,7 @@ from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicates import duplicate_ids
 from cachecast_datasets.encode import batch_of, boundaries_column
 from cachecast_datasets.errors import BadInput, LogError
+from cachecast_datasets.exchange import Texts
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.readers.reader import Reader
 from cachecast_datasets.request import Request
@@ -26,6 +27,8 @@ from cachecast_datasets.source import Source
 from cachecast_datasets.sources import sniff
 from cachecast_datasets.summary import ImportSummary, Skip
 from cachecast_datasets.tallies import SkipTally, Tally
+from cachecast_datasets.text_file import text_file, text_path
+from cachecast_datasets.tokenizers import Tokenizer
 from cachecast_datasets.trace import Trace, open_trace
 
 __all__ = ["ImportSummary", "Skip", "import_log", "open_or_import"]
@@ -44,26 +47,34 @@ def import_log(
     spread_s: float | None = None,
     seed: int = 0,
     keep_text: bool = False,
+    tokenizer: Tokenizer | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> ImportSummary:
     """Read `sources` (any format of READERS), merge them by arrival and write `out`.
 
     `spread_s` shifts each session by its own offset in [0, spread_s), fixed by `seed`. With
-    `skip_bad` a bad row (or JSON file) is left out and counted, else it raises LogError. `out`
+    `skip_bad` a bad row (or JSON file) is left out and counted, else it raises LogError. With
+    `keep_text` the texts of prompts and answers go to a file beside `out` (`text_path`); without
+    it no text is stored. `tokenizer` counts the tokens of texts, else their bytes do. `out`
     appears whole or not at all, and is not overwritten without `force` (BadInput).
     """
-    if out.exists() and not force:
-        raise BadInput(f"{out}: exists already, expected a new file (or --force)")
+    texts = text_path(out) if keep_text else None
+    for made in (out, texts or out):
+        if made.exists() and not force:
+            raise BadInput(f"{made}: exists already, expected a new file (or --force)")
     if not out.parent.is_dir():
         raise BadInput(f"{out}: there is no folder {out.parent}")
     readers = [(path, sniff(path)) for path in sources]
     run = _Import(readers, out, skip_bad, spread_s, seed, progress or (lambda what, done, of: None))
-    if keep_text:
-        run.warnings.append("--keep-text: these formats carry no text, nothing to keep")
+    run.tokenizer = tokenizer
     try:
         with tempfile.TemporaryDirectory(prefix=".cachecast-import-", dir=out.parent) as folder:
-            return run.run(Path(folder))
+            if texts is None:
+                return run.run(Path(folder))
+            with text_file(Path(folder), texts, run.warnings) as file:
+                run.texts = file.add
+                return run.run(Path(folder))
     except OSError as problem:  # no right to write there, or the disk is full
         raise BadInput(f"{out}: the import failed: {problem.strerror or problem}") from problem
 
@@ -112,6 +123,8 @@ class _Import:
         self._tally = Tally()
         self._metas: list[LogMeta] = []
         self.warnings: list[str] = []
+        self.tokenizer: Tokenizer | None = None
+        self.texts: Texts | None = None
 
     def run(self, folder: Path) -> ImportSummary:
         """Do it, with temporary files in `folder`."""
@@ -123,6 +136,9 @@ class _Import:
                 prefix=f"{path.name}:" if len(self._readers) > 1 else "",
                 bad=self._bad,
                 skip_bad=self._skip_bad,
+                beside=tuple(p for p, other in self._readers if other is reader),
+                tokenizer=self.tokenizer,
+                texts=self.texts,
                 position=partial(self._reading, done, total),
             )
             for requests in _batched(self._prepared(source, reader)):

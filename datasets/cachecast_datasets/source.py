@@ -3,7 +3,7 @@
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -13,6 +13,7 @@ import zstandard
 from cachecast_datasets.checks import Bad, refuse
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.request_log import LogMeta
+from cachecast_datasets.tokenizers import Tokenizer
 
 GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -24,7 +25,9 @@ class Source:
     `prefix` goes before ids that the reader makes up (line numbers), so that several sources do
     not collide. `bad` is called with each fault; a reader goes on with the next row if it returns.
     `position` is called with the bytes of the input used so far. A reader may set `meta` where
-    its format alone does not say everything.
+    its format alone does not say everything. `beside` are the import's inputs of the same format,
+    for those that keep requests and responses in two files. `tokenizer` counts tokens of texts;
+    `texts` takes (request id, texts of prompt blocks, texts of answer blocks) if they are kept.
     """
 
     path: Path
@@ -35,6 +38,9 @@ class Source:
     notes: list[str] = field(default_factory=list)
     accounts_hashed: bool = False
     skip_bad: bool = False
+    beside: tuple[Path, ...] = ()
+    tokenizer: Tokenizer | None = None
+    texts: Callable[[str, Sequence[str], Sequence[str]], None] | None = None
 
     @property
     def label(self) -> str:

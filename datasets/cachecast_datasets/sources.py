@@ -4,6 +4,7 @@ To add a format, write one file in `readers/` and enter its READER here.
 """
 
 import gzip
+import json
 import re
 import zlib
 from pathlib import Path
@@ -14,10 +15,14 @@ import zstandard
 
 from cachecast_datasets.errors import at
 from cachecast_datasets.readers import (
+    anthropic_batch,
     cachecast_parquet,
+    har,
     kv_cache_tester,
     kv_cache_tester_merged,
     mooncake,
+    openai_batch,
+    provider_pairs,
     sketch,
     token_ids,
 )
@@ -28,11 +33,13 @@ READERS: dict[str, Reader] = {
     module.READER.name: module.READER
     for module in (
         cachecast_parquet, sketch, mooncake, kv_cache_tester, kv_cache_tester_merged, token_ids,
+        har, openai_batch, anthropic_batch, provider_pairs,
     )
 }  # fmt: skip
 
 _HEAD_BYTES = 1 << 16
 _LONGEST_LINE = 1 << 28
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _KEY = re.compile(rb'"([A-Za-z_]+)"\s*:')
 
 
@@ -41,7 +48,7 @@ def sniff(path: Path) -> Reader:
 
     LogError if there is no such file, it is empty, or no format fits; the message lists them all.
     """
-    head = _head(path)
+    head = head_of(path)
     for reader in READERS.values():
         if reader.recognises(head):
             return reader
@@ -53,7 +60,8 @@ def accepted() -> str:
     return "one of: " + "; ".join(reader.description for reader in READERS.values())
 
 
-def _head(path: Path) -> Head:
+def head_of(path: Path) -> Head:
+    """What sniffing looks at. LogError if there is no such file or it cannot be read."""
     if path.is_dir():
         if not kv_cache_tester.session_files(path):
             problem = "the folder holds no *.json, expected kv-cache-tester sessions"
@@ -71,7 +79,15 @@ def _head(path: Path) -> Head:
     if not magic.strip():
         raise at(str(path), None, "the file is empty, expected a request log", "empty file")
     text = magic.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return Head(path, magic, _keys(path, text) if text.startswith(b"{") else frozenset())
+    if text.startswith(b"["):
+        item = _first_item(text)
+        return Head(path, magic, frozenset(), item, frozenset(item))
+    if not text.startswith(b"{"):
+        return Head(path, magic, frozenset())
+    values = _first_object(path)
+    # where the first line is broken, let the right reader say so
+    keys = frozenset(values or (key.decode() for key in _KEY.findall(text)))
+    return Head(path, magic, keys, values)
 
 
 def _first_bytes(stream: BinaryIO) -> bytes:
@@ -86,25 +102,35 @@ def _first_bytes(stream: BinaryIO) -> bytes:
     return data[:_HEAD_BYTES]
 
 
-def _keys(path: Path, head: bytes) -> frozenset[str]:
-    """The keys of the first object: of the first line, of the whole file, or what looks so."""
-    decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+def _first_object(path: Path) -> dict[str, msgspec.Raw]:
+    """The first object: of the first line or of the whole file; nothing if it is broken."""
     try:
         with open_bytes(path) as stream:
             line = stream.readline(_LONGEST_LINE)
             while line and not line.strip():
                 line = stream.readline(_LONGEST_LINE)
             try:
-                return frozenset(decoder.decode(line.removeprefix(b"\xef\xbb\xbf")))
+                return _OBJECT.decode(line.removeprefix(b"\xef\xbb\xbf"))
             except msgspec.DecodeError:
-                if len(line) < 3:  # `{` alone: printed over several lines
-                    return frozenset(decoder.decode(line + stream.read(_LONGEST_LINE)))
+                if len(line) < 3 or line.rstrip() == b'{"log": {':  # printed over several lines
+                    return _OBJECT.decode(line + stream.read(_LONGEST_LINE))
     except (msgspec.DecodeError, UnicodeDecodeError, EOFError, OSError, zlib.error):
         pass
     except zstandard.ZstdError:
         pass
-    # the first line is broken: let the right reader say so
-    return frozenset(key.decode() for key in _KEY.findall(head))
+    return {}
+
+
+def _first_item(head: bytes) -> dict[str, msgspec.Raw]:
+    """The first item of an array, if it is an object that ends within the head."""
+    text = head[1:].decode(errors="ignore").lstrip()
+    try:
+        item, _ = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return {key.decode(): msgspec.Raw(b"null") for key in _KEY.findall(head)}
+    if not isinstance(item, dict):
+        return {}
+    return {key: msgspec.Raw(msgspec.json.encode(value)) for key, value in item.items()}
 
 
 def _looks_like(head: Head) -> str:

@@ -9,6 +9,7 @@ from rich.table import Table
 from cachecast.output import notes, print_json, print_table
 from cachecast.progress import progress
 from cachecast_datasets.importing import ImportSummary, import_log
+from cachecast_datasets.tokenizers import load
 
 EXAMPLE = """
 Example:
@@ -29,7 +30,13 @@ Example:
     help="Shift each session by its own offset up to this.",
 )  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Fixes what --spread draws.")
-@click.option("--keep-text", is_flag=True, help="Keep prompt texts, where there are any.")
+@click.option(
+    "--keep-text", is_flag=True, help="Keep prompt texts, where there are any, in OUT.text.parquet."
+)
+@click.option(
+    "--tokenizer", type=click.Path(path_type=Path), metavar="FILE",
+    help="Local tokenizer.json or .tiktoken file that splits prompts; default: by bytes.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
     sources: tuple[Path, ...],
@@ -39,13 +46,14 @@ def command(
     spread: float | None,
     seed: int,
     keep_text: bool,
+    tokenizer: Path | None,
     as_json: bool,
 ) -> None:
     """Read request logs and write one cachecast Parquet, sorted by arrival.
 
-    SOURCES are files or folders: sketch, Mooncake or token-id JSONL, kv-cache-tester JSON,
-    cachecast Parquet; gz and zst are read directly. The format is found by content. Several are
-    merged.
+    SOURCES are files or folders: request and response pairs, batch files and HAR captures of
+    Anthropic and OpenAI; sketch, Mooncake or token-id JSONL, kv-cache-tester JSON, cachecast
+    Parquet; gz and zst are read directly. The format is found by content. Several are merged.
     """
     with progress() as report:
         summary = import_log(
@@ -55,6 +63,7 @@ def command(
             spread_s=spread,
             seed=seed,
             keep_text=keep_text,
+            tokenizer=None if tokenizer is None else load(tokenizer),
             force=force,
             progress=report,
         )

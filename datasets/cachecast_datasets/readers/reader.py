@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
@@ -11,11 +13,24 @@ from cachecast_datasets.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What sniffing knows of a file: its first bytes and the keys of its first JSON object."""
+    """What sniffing knows of a file: its first bytes and the keys of its first JSON object.
+
+    `values` are that object's values, undecoded; of a JSON array it is the first item's object,
+    and `keys` are empty, `item_keys` its. Both are empty where the JSON is broken.
+    """
 
     path: Path
     magic: bytes
     keys: frozenset[str]
+    values: Mapping[str, msgspec.Raw] = field(default_factory=dict)
+    item_keys: frozenset[str] = frozenset()
+
+    def inner_keys(self, name: str) -> frozenset[str]:
+        """The keys of the object under `name`; none if it is no object."""
+        try:
+            return frozenset(msgspec.json.decode(self.values[name], type=dict[str, msgspec.Raw]))
+        except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+            return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
