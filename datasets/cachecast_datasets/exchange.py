@@ -13,10 +13,10 @@ from cachecast_datasets.callers import session_of, where
 from cachecast_datasets.hashing import token_block_hashes
 from cachecast_datasets.prompts import anthropic as anthropic_prompts
 from cachecast_datasets.prompts import openai as openai_prompts
-from cachecast_datasets.prompts.parts import Part, Rendered
+from cachecast_datasets.prompts.parts import Part, PartHasher, Rendered
 from cachecast_datasets.replies import anthropic as anthropic_replies
 from cachecast_datasets.replies import openai as openai_replies
-from cachecast_datasets.replies.reply import Reply, prompt_total, status_of, word
+from cachecast_datasets.replies.reply import Reply, status_of, word
 from cachecast_datasets.replies.streams import Stream
 from cachecast_datasets.request import ContentBlock, Request
 from cachecast_datasets.sizing import Lengths, sized, weights_of
@@ -57,6 +57,7 @@ class Reading:
     tokenizer: Tokenizer | None = None
     texts: Texts | None = None
     lengths: Lengths = field(default_factory=Lengths)
+    hasher: PartHasher = field(default_factory=PartHasher)
     noted: dict[str, int] = field(default_factory=dict)
     _shapes: dict[int, int] = field(default_factory=dict)
 
@@ -98,7 +99,7 @@ class Reading:
             is_batch=exchange.is_batch,
             settings=rendered.settings,
             cache_mode=rendered.cache_mode,
-            prompt_tokens=prompt_total(reply.prompt),
+            prompt_tokens=reply.prompt_tokens,
             output_tokens=None if reply.observed is None else reply.observed.output,
             observed=reply.observed,
             answer_hash=reply.answer_hash(),
@@ -121,7 +122,7 @@ class Reading:
         return made
 
     def _prompt(self, made: Request, rendered: Rendered, reply: Reply) -> None:
-        hashes = rendered.hashes()
+        hashes = [self.hasher.hashes(part) for part in rendered.parts]
         keep = self.texts is not None
         blocks = [
             ContentBlock(
@@ -132,7 +133,16 @@ class Reading:
         ]  # fmt: skip
         weights = weights_of(rendered.parts, self.tokenizer)
         per_token = BYTES_PER_TOKEN if self.tokenizer is None else 1
-        blocks = sized(blocks, rendered, reply.prompt, weights, per_token, self.lengths, made.model)
+        blocks = sized(
+            blocks,
+            rendered,
+            reply.prompt,
+            made.prompt_tokens,
+            weights,
+            per_token,
+            self.lengths,
+            made.model,
+        )
         made.blocks = blocks
         made.tools_tokens = sum(block.tokens for block in blocks if block.section == "tools")
         made.system_tokens = sum(block.tokens for block in blocks if block.section == "system")

@@ -68,6 +68,8 @@ def import_log(
     readers = [(path, sniff(path)) for path in sources]
     run = _Import(readers, out, skip_bad, spread_s, seed, progress or (lambda what, done, of: None))
     run.tokenizer = tokenizer
+    if texts is None and text_path(out).exists():
+        run.warnings.append(f"{text_path(out)} holds the texts of an earlier import")
     try:
         with tempfile.TemporaryDirectory(prefix=".cachecast-import-", dir=out.parent) as folder:
             if texts is None:

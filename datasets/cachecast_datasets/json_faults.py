@@ -35,6 +35,10 @@ def decode(
     try:
         return decoder.decode(data)
     except msgspec.ValidationError as problem:
+        try:
+            msgspec.json.decode(data)  # a wrong value is found before broken JSON behind it
+        except msgspec.DecodeError as worse:
+            raise _malformed(worse, data, source, line) from worse
         raise _invalid(str(problem), data, source, line, names or {}) from problem
     except msgspec.DecodeError as problem:
         raise _malformed(problem, data, source, line) from problem

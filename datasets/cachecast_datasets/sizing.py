@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from cachecast_datasets.boundaries import content_boundaries
 from cachecast_datasets.content import share_out
 from cachecast_datasets.prompts.parts import MEDIA, Part, Rendered
-from cachecast_datasets.replies.reply import prompt_total
 from cachecast_datasets.request import ContentBlock, Observed
 from cachecast_datasets.tokenizers import BYTES_PER_TOKEN, Tokenizer
 
@@ -57,6 +56,7 @@ def sized(
     blocks: list[ContentBlock],
     rendered: Rendered,
     usage: Observed | None,
+    total: int | None,
     weights: list[int],
     per_token: int,
     lengths: Lengths,
@@ -67,7 +67,6 @@ def sized(
     `per_token` turns a weight into tokens where no total is reported.
     """
     prefixes = content_boundaries(blocks).hashes
-    total = prompt_total(usage)
     fixed = {} if usage is None else told_by(usage, rendered.ends)
     for index, tokens in fixed.items():
         lengths.learn(model, prefixes[index], tokens)
@@ -140,9 +139,12 @@ def _spread(points: list[tuple[int, int]], weights: list[int], per_token: int) -
     done = 0
     for index, upto in points:
         span = weights[len(tokens) : index + 1]
-        least = [1 if weight else 0 for weight in span]
-        shares = share_out(upto - done - sum(least), span)
-        tokens += [a + b for a, b in zip(least, shares, strict=True)]
+        shares = share_out(upto - done, span)
+        if any(weight and not share for weight, share in zip(span, shares, strict=True)):
+            least = [1 if weight else 0 for weight in span]
+            rest = share_out(upto - done - sum(least), span)
+            shares = [one + more for one, more in zip(least, rest, strict=True)]
+        tokens += shares
         done = upto
     tokens += [-(-weight // per_token) for weight in weights[len(tokens) :]]
     return tokens

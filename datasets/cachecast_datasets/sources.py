@@ -130,7 +130,7 @@ def _first_item(head: bytes) -> dict[str, msgspec.Raw]:
         return {key.decode(): msgspec.Raw(b"null") for key in _KEY.findall(head)}
     if not isinstance(item, dict):
         return {}
-    return {key: msgspec.Raw(msgspec.json.encode(value)) for key, value in item.items()}
+    return {key: msgspec.Raw(json.dumps(value).encode()) for key, value in item.items()}
 
 
 def _looks_like(head: Head) -> str:

@@ -1,6 +1,7 @@
 """What every API's prompt becomes: parts in rendered order, each with what its hashes are of."""
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from cachecast_datasets.hashing import content_hash
 
 MARKER_KEYS = ("cache_control", "prompt_cache_breakpoint")
 MEDIA = ("image", "document")
+REMEMBERED = 100_000  # contents whose hashes are at hand
 
 _PLAIN_WORD = re.compile(r"[a-z0-9_.\-]{1,24}")
 # inside a setting these hold one of few words, never a person's text
@@ -54,9 +56,30 @@ class Rendered:
     ends: list[tuple[int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def hashes(self) -> list[ContentHashes]:
-        """The hashes of each part."""
-        return [hashes_of_part(part) for part in self.parts]
+
+class PartHasher:
+    """Hashes of parts, each content masked once: a log repeats its prefixes with every turn."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[int, ContentHashes] = OrderedDict()
+
+    def hashes(self, part: Part) -> ContentHashes:
+        """The hashes of a part."""
+        raw = _raw_hash(part.value)
+        found = self._known.get(raw)
+        if found is None:
+            found = self._known[raw] = hashes_of_part(part)
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        else:
+            self._known.move_to_end(raw)
+        return found
+
+
+def _raw_hash(value: Any) -> int:
+    if isinstance(value, str):
+        return content_hash(value.encode(errors="surrogatepass"))
+    return content_hash(msgspec.json.encode(value))
 
 
 def hashes_of_part(part: Part) -> ContentHashes:

@@ -110,20 +110,21 @@ def _exchange(
     moment = any_moment(started, "startedDateTime")
     if not moment[1]:
         raise ValueError(f"startedDateTime is {started}, expected RFC 3339")
-    exchange.end_s = _ms(total)
+    whole = _ms(total)
+    exchange.end_s = None if whole is None else whole / 1000
     timings = entry.get("timings")
     if isinstance(timings, dict) and isinstance(exchange.reply, Stream):
         parts = [_ms(timings.get(name)) for name in ("blocked", "dns", "connect", "send", "wait")]
         if parts[-1] is not None:  # `ssl` is inside `connect`
-            exchange.first_token_s = sum(part for part in parts if part is not None)
+            exchange.first_token_s = sum(part for part in parts if part is not None) / 1000
     return exchange, moment
 
 
 def _ms(value: Any) -> float | None:
-    """Milliseconds as seconds; -1 in a HAR means that it does not apply."""
+    """Milliseconds; -1 in a HAR means that it does not apply."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
         return None
-    return value / 1000
+    return value
 
 
 def _reply(text: str | None) -> dict[str, Any] | Stream | None:

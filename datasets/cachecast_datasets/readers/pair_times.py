@@ -14,12 +14,12 @@ VAGUE = ("timestamp", "time", "ts", "created_at", "createdAt", "date")
 END = ("end_time", "endTime", "ended_at", "finished_at", "completed_at", "response_time", "end")
 FIRST = ("first_token_time", "first_token_at", "completionStartTime", "completion_start_time")
 SECONDS = {
-    "duration_s": 1.0, "duration": 1.0, "latency": 1.0, "latency_s": 1.0, "took": 1.0,
-    "duration_ms": 0.001, "latency_ms": 0.001, "durationMs": 0.001, "elapsed_ms": 0.001,
+    "duration_s": 1, "duration": 1, "latency": 1, "latency_s": 1, "took": 1,
+    "duration_ms": 1000, "latency_ms": 1000, "durationMs": 1000, "elapsed_ms": 1000,
 }  # fmt: skip
 FIRST_SECONDS = {
-    "ttft": 1.0, "ttft_s": 1.0, "time_to_first_token": 1.0, "ttft_ms": 0.001,
-    "time_to_first_token_ms": 0.001, "timeToFirstToken": 1.0,
+    "ttft": 1, "ttft_s": 1, "time_to_first_token": 1, "ttft_ms": 1000,
+    "time_to_first_token_ms": 1000, "timeToFirstToken": 1,
 }  # fmt: skip
 
 
@@ -52,11 +52,11 @@ def _moment(row: Mapping[str, Any], names: tuple[str, ...]) -> tuple[int, bool] 
     return None
 
 
-def _seconds(row: Mapping[str, Any], units: Mapping[str, float]) -> float | None:
-    for name, unit in units.items():
+def _seconds(row: Mapping[str, Any], per: Mapping[str, int]) -> float | None:
+    for name, per_second in per.items():
         value = row.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12:
-            return value * unit
+            return value / per_second
     return None
 
 

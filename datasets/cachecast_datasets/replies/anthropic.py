@@ -10,7 +10,7 @@ from typing import Any
 
 from cachecast_datasets.prompts import anthropic as prompts
 from cachecast_datasets.replies.counts import count, has, inner, optional
-from cachecast_datasets.replies.reply import Reply, compact, error_kind, word
+from cachecast_datasets.replies.reply import Reply, compact, error_kind, prompt_total, word
 from cachecast_datasets.request import Observed
 
 _M5, _H1 = "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"
@@ -129,7 +129,7 @@ def _take(made: Reply, usage: Mapping[str, Any], message: Mapping[str, Any]) -> 
             made.notes.append(
                 "several iterations on the server: observed is their sum, the prompt is the first's"
             )
-    made.prompt = parts[0]
+    made.prompt, made.prompt_tokens = parts[0], prompt_total(parts[0])
     made.observed = _sum(parts)._replace(
         iterations=kept, raw_json=compact(usage), diagnosis=_diagnosis(message)
     )

@@ -9,9 +9,10 @@ from typing import Any
 
 from cachecast_datasets.prompts import openai as prompts
 from cachecast_datasets.replies.counts import count, has, inner, optional
-from cachecast_datasets.replies.reply import Reply, compact, error_kind, word
+from cachecast_datasets.replies.reply import Reply, compact, error_kind, prompt_total, word
 from cachecast_datasets.request import Observed
 
+_INPUT = ("prompt_tokens", "input_tokens")
 _INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
 _OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details", "output_token_details")
 _READ_INSIDE = ("cached_tokens", "cache_read_tokens", "cache_read")
@@ -41,6 +42,9 @@ def reply_of(reply: Mapping[str, Any], write: str) -> Reply:
     if isinstance(usage, Mapping):
         diagnosis = reply.get("prompt_cache_diagnostics")
         made.prompt = _observed(usage, write)
+        made.prompt_tokens = prompt_total(made.prompt)
+        if made.prompt_tokens is None:  # its classes are unknown, its size is not
+            made.prompt_tokens = optional(usage, *_INPUT)
         made.observed = made.prompt._replace(
             raw_json=compact(usage),
             diagnosis=compact(diagnosis) if isinstance(diagnosis, Mapping) else None,
@@ -72,11 +76,12 @@ def _answer(reply: Mapping[str, Any]) -> tuple[list[Any], list[str]]:
 
 def _observed(usage: Mapping[str, Any], write: str) -> Observed:
     """Disjoint classes of an inclusive object: read and written tokens are inside the input."""
-    given = count(usage, "prompt_tokens", "input_tokens")
+    given = count(usage, *_INPUT)
     output = count(usage, "completion_tokens", "output_tokens")
     details = inner(usage, *_INPUT_DETAILS)
     null = details is None and any(name in usage for name in _INPUT_DETAILS)
     read = _inner_or_top(usage, details, null, _READ_INSIDE, _READ_ON_TOP)
+    null = null and "prompt_cache_hit_tokens" not in usage  # DeepSeek has no write class
     written = _inner_or_top(usage, details, null, _WRITE_INSIDE, _WRITE_ON_TOP)
     total = optional(usage, "total_tokens")
     reasoning = optional(inner(usage, *_OUTPUT_DETAILS) or {}, "reasoning_tokens")

@@ -15,11 +15,12 @@ class Reply:
     """One response, read.
 
     `prompt` is the usage of the prompt as it was sent: with several iterations on the server the
-    first one's, while `observed` is the sum that is billed. `status` is None where the source does
-    not say how it ended.
+    first one's, and so is `prompt_tokens`, while `observed` is the sum that is billed. `status` is
+    None where the source does not say how it ended.
     """
 
     observed: Observed | None = None
+    prompt_tokens: int | None = None
     prompt: Observed | None = None
     response_id: str | None = None
     model: str | None = None
