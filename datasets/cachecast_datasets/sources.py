@@ -81,7 +81,8 @@ def head_of(path: Path) -> Head:
     text = magic.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"["):
         item = _first_item(text)
-        return Head(path, magic, frozenset(), item, frozenset(item))
+        keys = frozenset(item or (key.decode() for key in _KEY.findall(text)))
+        return Head(path, magic, frozenset(), item, keys)
     if not text.startswith(b"{"):
         return Head(path, magic, frozenset())
     values = _first_object(path)
@@ -127,7 +128,7 @@ def _first_item(head: bytes) -> dict[str, msgspec.Raw]:
     try:
         item, _ = json.JSONDecoder().raw_decode(text)
     except ValueError:
-        return {key.decode(): msgspec.Raw(b"null") for key in _KEY.findall(head)}
+        return {}
     if not isinstance(item, dict):
         return {}
     return {key: msgspec.Raw(json.dumps(value).encode()) for key, value in item.items()}

@@ -82,6 +82,11 @@ def test_exactly_one_reader_recognises_a_file(write: Write, name: str) -> None:
     assert [reader.name for reader in READERS.values() if reader.recognises(head)] == [expected]
 
 
+def test_an_array_whose_first_prompt_is_long_is_known_too(write: Write) -> None:
+    long = pair(claude(messages=[said("user", "words " * 50_000)]), message(usage(5)))
+    assert sniff(write([long])).name == sniff(write(long)).name == "provider-json"
+
+
 @pytest.mark.parametrize(
     "row",
     [
