@@ -191,11 +191,12 @@ def _recognises(head: Head) -> bool:
     keys = head.keys or head.item_keys
     if keys & _OTHERS or ("prompt" in keys and "request" not in keys):
         return False
+    if not head.values:  # a broken first line, or an item longer than the head: what can be seen
+        asks = {one for one, _ in PAIRS[:-1]} & keys
+        return bool(asks) and "model" in keys and bool(keys & {"messages", "input"})
     for one, other in PAIRS:
         if one not in keys or other not in keys:
             continue
-        if not head.values:  # a broken first line: the rest points here
-            return "messages" in keys or "input" in keys
         inner = head.inner_keys(one) or _keys_of_text(head, one)
         if "body" in inner:
             return True
