@@ -19,6 +19,7 @@ from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicates import duplicate_ids
 from cachecast_datasets.encode import batch_of, boundaries_column
 from cachecast_datasets.errors import BadInput, LogError
+from cachecast_datasets.exchange import Texts
 from cachecast_datasets.limits import MAX_US
 from cachecast_datasets.log_output import is_mooncake, write_log
 from cachecast_datasets.outputs import check_output
@@ -32,6 +33,8 @@ from cachecast_datasets.source import Source, scopes
 from cachecast_datasets.sources import size_of, sniff
 from cachecast_datasets.summary import ImportSummary, Skip
 from cachecast_datasets.tallies import SkipTally, Tally
+from cachecast_datasets.text_file import text_file, text_path
+from cachecast_datasets.tokenizers import Tokenizer
 from cachecast_datasets.trace import Trace, open_trace
 from cachecast_datasets.workspace import workspace
 
@@ -48,6 +51,7 @@ def import_log(
     spread_s: float | None = None,
     seed: int = 0,
     keep_text: bool = False,
+    tokenizer: Tokenizer | None = None,
     force: bool = False,
     anonymise: Anonymiser | None = None,
     progress: Progress | None = None,
@@ -55,22 +59,32 @@ def import_log(
     """Read `sources` (any format of READERS), merge them by arrival and write `out`.
 
     `spread_s` shifts each session by its own offset in [0, spread_s), fixed by `seed`. With
-    `skip_bad` a bad row (or JSON file) is left out and counted, else it raises LogError. `out`
+    `skip_bad` a bad row (or JSON file) is left out and counted, else it raises LogError. With
+    `keep_text` the texts of prompts and answers go to a file beside `out` (`text_path`); without
+    it no text is stored. `tokenizer` counts the tokens of texts, else their bytes do. `out`
     appears whole or not at all, and is not overwritten without `force` (BadInput). With `anonymise`
     ids and contents become salted hashes, times count from the first arrival, and an `out` that
     ends in .jsonl gets the Mooncake shape.
     """
     check_output(out, sources, force)
+    texts = text_path(out) if keep_text else None
+    if texts is not None:
+        check_output(texts, sources, force)
     if is_mooncake(out) and anonymise is None:
         raise BadInput(f"{out}: JSONL is written with --anonymise only, expected a .parquet")
     readers = [(path, sniff(path)) for path in sources]
     run = _Import(readers, out, skip_bad, spread_s, seed, progress or (lambda what, done, of: None))
     run.anonymise = anonymise
-    if keep_text:
-        run.warnings.append("--keep-text: these formats carry no text, nothing to keep")
+    run.tokenizer = tokenizer
+    if texts is None and text_path(out).exists():
+        run.warnings.append(f"{text_path(out)} holds the texts of an earlier import")
     try:
         with workspace(out.parent) as folder:
-            return run.run(folder)
+            if texts is None:
+                return run.run(folder)
+            with text_file(folder, texts, run.warnings) as file:
+                run.texts = file.add
+                return run.run(folder)
     except OSError as problem:  # no right to write there, or the disk is full
         raise BadInput(f"{out}: the import failed: {problem.strerror or problem}") from problem
 
@@ -122,6 +136,8 @@ class _Import:
         self._names = ContentNames()
         self.anonymise: Anonymiser | None = None
         self.warnings: list[str] = []
+        self.tokenizer: Tokenizer | None = None
+        self.texts: Texts | None = None
 
     def run(self, folder: Path) -> ImportSummary:
         """Do it, with temporary files in `folder`."""
@@ -137,6 +153,9 @@ class _Import:
                 scope=scope,
                 bad=self._bad,
                 skip_bad=self._skip_bad,
+                beside=tuple(p for p, other in self._readers if other is reader),
+                tokenizer=self.tokenizer,
+                texts=self.texts,
                 position=partial(self._reading, done, total),
                 names=self._names,
             )

@@ -144,6 +144,7 @@ def merged_meta(metas: Sequence[LogMeta], paths: Sequence[Path]) -> LogMeta:
         carries_markers=any(meta.carries_markers for meta in metas),
         keeps_partial_block=any(meta.keeps_partial_block for meta in metas),
         time_origin=first.time_origin,
+        tokenizer="; ".join(sorted({m.tokenizer for m in metas if m.tokenizer})) or None,
         text_seen=any(meta.text_seen for meta in metas),
     )
 

@@ -16,6 +16,7 @@ from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.shown import shown
+from cachecast_datasets.tokenizers import Tokenizer
 
 GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -29,6 +30,9 @@ class Source:
     fault; a reader goes on with the next row if it returns. `position` is called with the bytes of
     the input used so far. A reader may set `meta` where its format alone does not say everything,
     and `file` where it reads several (then rows have no line, and messages name the file alone).
+    `beside` are the import's inputs of the same format, for those that keep requests and responses
+    in two files. `tokenizer` counts tokens of texts; `texts` takes (request id, texts of prompt
+    blocks, texts of answer blocks) if they are kept.
     """
 
     path: Path
@@ -42,6 +46,9 @@ class Source:
     skip_bad: bool = False
     names: ContentNames = field(default_factory=ContentNames)
     file: Path | None = None
+    beside: tuple[Path, ...] = ()
+    tokenizer: Tokenizer | None = None
+    texts: Callable[[str, Sequence[str], Sequence[str]], None] | None = None
 
     def __post_init__(self) -> None:
         self.scope = self.scope or unpacked_name(self.path.name)

@@ -4,6 +4,7 @@ To add a format, write one file in `readers/` and enter its READER here.
 """
 
 import gzip
+import json
 import re
 import zlib
 from contextlib import suppress
@@ -16,16 +17,20 @@ import zstandard
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.heads import WRAPPERS, csv_columns, row_keys
 from cachecast_datasets.readers import (
+    anthropic_batch,
     azure_csv,
     cachecast_parquet,
+    har,
     kv_cache_tester,
     kv_cache_tester_merged,
     langfuse,
     litellm,
     lmcache,
     mooncake,
+    openai_batch,
     openrouter,
     otel,
+    provider_pairs,
     sharegpt,
     sketch,
     token_ids,
@@ -40,11 +45,13 @@ READERS: dict[str, Reader] = {
     for module in (
         cachecast_parquet, sketch, mooncake, kv_cache_tester, kv_cache_tester_merged, token_ids,
         litellm, langfuse, otel, openrouter, azure_csv, lmcache, sharegpt, tracelab,
+        har, openai_batch, anthropic_batch, provider_pairs,
     )
 }  # fmt: skip
 
 _HEAD_BYTES = 1 << 16
 _LONGEST_LINE = 1 << 28
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _KEY = re.compile(rb'"([A-Za-z_]+)"\s*:')
 
 
@@ -53,7 +60,7 @@ def sniff(path: Path) -> Reader:
 
     LogError if there is no such file, it is empty, or no format fits; the message lists them all.
     """
-    head = _head(path)
+    head = head_of(path)
     for reader in READERS.values():
         if reader.recognises(head):
             return reader
@@ -76,7 +83,8 @@ def size_of(path: Path) -> int:
     return total
 
 
-def _head(path: Path) -> Head:
+def head_of(path: Path) -> Head:
+    """What sniffing looks at. LogError if there is no such file or it cannot be read."""
     fault = unreadable(path)
     if fault is not None:
         raise fault
@@ -98,13 +106,17 @@ def _head(path: Path) -> Head:
     if not magic.strip():
         raise at(str(path), None, "the file is empty, expected a request log", "empty file")
     text = magic.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"{"):
-        keys = _keys(path, text)
-        wrapped = keys & set(WRAPPERS)
-        return Head(path, magic, keys, row_keys(text) if wrapped else frozenset())
     if text.startswith(b"["):
-        return Head(path, magic, frozenset(), row_keys(text))
-    return Head(path, magic, frozenset(), columns=csv_columns(text))
+        item = _first_item(text)
+        keys = frozenset(item or (key.decode() for key in _KEY.findall(text)))
+        return Head(path, magic, frozenset(), row_keys(text), values=item, item_keys=keys)
+    if not text.startswith(b"{"):
+        return Head(path, magic, frozenset(), columns=csv_columns(text))
+    values = _first_object(path)
+    # where the first line is broken, let the right reader say so
+    keys = frozenset(values or (key.decode() for key in _KEY.findall(text)))
+    wrapped = row_keys(text) if keys & set(WRAPPERS) else frozenset()
+    return Head(path, magic, keys, wrapped, values=values)
 
 
 def _first_bytes(stream: BinaryIO) -> bytes:
@@ -119,25 +131,35 @@ def _first_bytes(stream: BinaryIO) -> bytes:
     return data[:_HEAD_BYTES]
 
 
-def _keys(path: Path, head: bytes) -> frozenset[str]:
-    """The keys of the first object: of the first line, of the whole file, or what looks so."""
-    decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+def _first_object(path: Path) -> dict[str, msgspec.Raw]:
+    """The first object: of the first line or of the whole file; nothing if it is broken."""
     try:
         with open_bytes(path) as stream:
             line = stream.readline(_LONGEST_LINE)
             while line and not line.strip():
                 line = stream.readline(_LONGEST_LINE)
             try:
-                return frozenset(decoder.decode(line.removeprefix(b"\xef\xbb\xbf")))
+                return _OBJECT.decode(line.removeprefix(b"\xef\xbb\xbf"))
             except msgspec.DecodeError:
-                if len(line) < 3:  # `{` alone: printed over several lines
-                    return frozenset(decoder.decode(line + stream.read(_LONGEST_LINE)))
+                if len(line) < 3 or line.rstrip() == b'{"log": {':  # printed over several lines
+                    return _OBJECT.decode(line + stream.read(_LONGEST_LINE))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, EOFError, OSError):
         pass
     except (zlib.error, zstandard.ZstdError):
         pass
-    # the first line is broken: let the right reader say so
-    return frozenset(key.decode() for key in _KEY.findall(head))
+    return {}
+
+
+def _first_item(head: bytes) -> dict[str, msgspec.Raw]:
+    """The first item of an array, if it is an object that ends within the head."""
+    text = head[1:].decode(errors="ignore").lstrip()
+    try:
+        item, _ = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return {}
+    if not isinstance(item, dict):
+        return {}
+    return {key: msgspec.Raw(json.dumps(value).encode()) for key, value in item.items()}
 
 
 def _looks_like(head: Head) -> str:

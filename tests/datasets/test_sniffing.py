@@ -12,7 +12,7 @@ from log_examples import EXAMPLES, Example
 
 from cachecast_datasets.errors import BadInput, LogError
 from cachecast_datasets.importing import import_log
-from cachecast_datasets.sources import READERS, _head, sniff
+from cachecast_datasets.sources import READERS, head_of, sniff
 
 
 def test_every_reader_has_an_example_and_every_example_a_reader() -> None:
@@ -26,7 +26,7 @@ def test_no_reader_takes_the_example_of_another_for_its_own(tmp_path: Path, name
     path = EXAMPLES[name].write(tmp_path)
 
     assert sniff(path) is READERS[name]
-    head = _head(path)
+    head = head_of(path)
     assert {other for other, reader in READERS.items() if reader.recognises(head)} == {name}
 
 

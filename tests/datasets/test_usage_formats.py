@@ -26,7 +26,7 @@ from cachecast_datasets.errors import LogError
 from cachecast_datasets.importing import ImportSummary, import_log
 from cachecast_datasets.readers.reader import Reader
 from cachecast_datasets.source import Source
-from cachecast_datasets.sources import READERS, _head, sniff
+from cachecast_datasets.sources import READERS, head_of, sniff
 from cachecast_datasets.trace import Trace, open_trace
 
 ImportAll = Callable[..., tuple[Trace, ImportSummary]]
@@ -59,7 +59,7 @@ def test_a_file_in_gives_the_stated_totals(
 def test_no_format_is_taken_for_another(tmp_path: Path, name: str) -> None:
     path = tmp_path / "log.bin"
     path.write_text(LOGS[name][1])
-    head = _head(path)
+    head = head_of(path)
     assert [r.name for r in READERS.values() if r.recognises(head)] == [LOGS[name][0]]
 
 
@@ -87,7 +87,7 @@ def test_what_only_looks_like_a_usage_log_is_refused(tmp_path: Path, other: Row)
 def test_no_older_format_is_taken_for_a_usage_log(tmp_path: Path, name: str) -> None:
     path = tmp_path / "log"
     path.write_text(json.dumps(LINES[name]) + "\n")
-    head = _head(path)
+    head = head_of(path)
     assert [r.name for r in READERS.values() if r.recognises(head)] == [name]
 
 

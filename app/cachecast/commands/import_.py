@@ -12,6 +12,7 @@ from cachecast.progress import progress
 from cachecast_datasets.anonymising import Anonymiser
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import ImportSummary, import_log
+from cachecast_datasets.tokenizers import load
 
 
 def _finite(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
@@ -47,11 +48,17 @@ _KEPT = (
     help="Shift each session by its own offset up to this.",
 )  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Fixes what --spread draws.")
-@click.option("--keep-text", is_flag=True, help="Keep prompt texts, where there are any.")
+@click.option(
+    "--keep-text", is_flag=True, help="Keep prompt texts, where there are any, in OUT.text.parquet."
+)
 @click.option("--anonymise", is_flag=True, help="Write salted hashes only, no word of text.")
 @click.option(
     "--salt", type=click.Path(path_type=Path), metavar="FILE",
     help="The secret of --anonymise: the same log and salt give the same ids.",
+)  # fmt: skip
+@click.option(
+    "--tokenizer", type=click.Path(path_type=Path), metavar="FILE",
+    help="Local tokenizer.json or .tiktoken file that splits prompts; default: by bytes.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
@@ -64,13 +71,14 @@ def command(
     keep_text: bool,
     anonymise: bool,
     salt: Path | None,
+    tokenizer: Path | None,
     as_json: bool,
 ) -> None:
     """Read request logs and write one cachecast Parquet, sorted by arrival.
 
-    SOURCES are files or folders: sketch, Mooncake or token-id JSONL, kv-cache-tester JSON,
-    cachecast Parquet; gz and zst are read directly. The format is found by content. Several are
-    merged.
+    SOURCES are files or folders: request and response pairs, batch files and HAR captures of
+    Anthropic and OpenAI; sketch, Mooncake or token-id JSONL, kv-cache-tester JSON, cachecast
+    Parquet; gz and zst are read directly. The format is found by content. Several are merged.
     """
     anonymiser = _anonymiser(anonymise, salt, keep_text)
     with progress() as report:
@@ -81,6 +89,7 @@ def command(
             spread_s=spread,
             seed=seed,
             keep_text=keep_text,
+            tokenizer=None if tokenizer is None else load(tokenizer),
             force=force,
             anonymise=anonymiser,
             progress=report,

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
@@ -15,6 +17,8 @@ class Head:
 
     `row_keys` are the keys of the first row of a JSON array, or of an object that wraps the rows
     (with `data:` for the wrapper `data`); `columns` the header of a CSV.
+    `values` are that object's values, undecoded; of a JSON array it is the first item's object,
+    and `keys` are empty, `item_keys` its. Both are empty where the JSON is broken.
     """
 
     path: Path
@@ -22,11 +26,20 @@ class Head:
     keys: frozenset[str]
     row_keys: frozenset[str] = frozenset()
     columns: tuple[str, ...] = ()
+    values: Mapping[str, msgspec.Raw] = field(default_factory=dict)
+    item_keys: frozenset[str] = frozenset()
 
     @property
     def fields(self) -> frozenset[str]:
         """The names of a row's fields, however the rows are kept."""
         return self.row_keys or self.keys or frozenset(self.columns)
+
+    def inner_keys(self, name: str) -> frozenset[str]:
+        """The keys of the object under `name`; none if it is no object."""
+        try:
+            return frozenset(msgspec.json.decode(self.values[name], type=dict[str, msgspec.Raw]))
+        except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+            return frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Times of source logs, as integer microseconds from the log's zero."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -34,3 +35,25 @@ def moment_us(text: str, field: str) -> int:
     if not 0 <= us <= MAX_US:
         raise ValueError(f"{field} is {shown(text)}, expected {MOMENTS}")
     return us
+
+
+def any_moment(value: object, field: str) -> tuple[int, bool]:
+    """(microseconds, whether they count from the Unix epoch) of a time as programs write it.
+
+    RFC 3339; the same without a zone, taken as UTC; Unix seconds, milliseconds, microseconds or
+    nanoseconds by their size; smaller numbers are seconds from the log's own zero.
+    """
+    if isinstance(value, str):
+        text = value.strip().replace(" ", "T", 1)
+        if text[-1:].isdigit() and "T" in text and not _ZONE.search(text):
+            text += "Z"
+        return moment_us(text, field), True
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{field} is {shown(value)}, expected a time")
+    for least, per_second in ((1e17, 10**9), (1e14, 10**6), (1e11, 1000), (1e8, 1)):
+        if value >= least:
+            return microseconds(value, field, per_second), True
+    return microseconds(value, field), False
+
+
+_ZONE = re.compile(r"[+-]\d{2}:?\d{2}$")
