@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
 from cachecast_datasets.checks import shown
@@ -34,6 +35,7 @@ Progress = Callable[[str, int, int], None]  # (what is being done, how much is d
 
 BATCH_ROWS = 2048
 BATCH_BLOCKS = 1 << 20  # token blocks and token ids that wait for one Arrow batch
+CONTENT_BLOCK = 16  # as many bytes as so many token blocks
 
 
 def import_log(
@@ -111,6 +113,8 @@ class _Import:
         self._skipped = SkipTally()
         self._tally = Tally()
         self._metas: list[LogMeta] = []
+        self._seen: set[int] = set()
+        self._have_boundaries: set[int] = set()  # the sources whose rows need none made
         self.warnings: list[str] = []
 
     def run(self, folder: Path) -> ImportSummary:
@@ -123,11 +127,15 @@ class _Import:
                 prefix=f"{path.name}:" if len(self._readers) > 1 else "",
                 bad=self._bad,
                 skip_bad=self._skip_bad,
+                lost=self._lost,
                 position=partial(self._reading, done, total),
+                seen=self._seen,
             )
             for requests in _batched(self._prepared(source, reader)):
                 sorter.add(batch_of(requests), index)
             done += _size(path)
+            if source.has_boundaries:
+                self._have_boundaries.add(index)
             self._metas.append(source.meta or reader.meta)
             self.warnings.extend(source.notes)
         meta = merged_meta(self._metas, [path for path, _ in self._readers])
@@ -145,6 +153,9 @@ class _Import:
     def _bad(self, problem: LogError) -> None:
         if not self._skip_bad:
             raise problem
+        self._skipped.add(problem.reason, str(problem))
+
+    def _lost(self, problem: LogError) -> None:
         self._skipped.add(problem.reason, str(problem))
 
     def _prepared(self, source: Source, reader: Reader) -> Iterator[Request]:
@@ -204,12 +215,14 @@ class _Import:
             if len(dropped):
                 kept = ~np.isin(batch.column(ORDER).to_numpy(), dropped)
                 batch = batch.filter(pa.array(kept))
+            made = self._have_boundaries.issuperset(pc.unique(batch.column(SOURCE)).to_pylist())
             batch = batch.select(SCHEMA.names)
-            requests = list(requests_of(batch.select(_FOR_BOUNDARIES)))
-            values = [boundaries_of(request, tracker) for request in requests]
+            requests = list(requests_of(batch.select(_FOR_TALLY if made else _FOR_BOUNDARIES)))
             self._tally.add(requests)
-            index = SCHEMA.get_field_index("boundaries")
-            batch = batch.set_column(index, SCHEMA.field(index), boundaries_column(values))
+            if not made:
+                values = [boundaries_of(request, tracker) for request in requests]
+                index = SCHEMA.get_field_index("boundaries")
+                batch = batch.set_column(index, SCHEMA.field(index), boundaries_column(values))
             row += batch.num_rows
             self._progress("writing", row, sorter.rows)
             yield batch
@@ -237,6 +250,7 @@ class _Import:
         )
 
 
+_FOR_TALLY = ["request_id", "arrival", "session_id", "model"]
 _FOR_BOUNDARIES = [
     "request_id", "arrival", "account", "session_id", "model", "hash_scope", "blocks",
     "boundaries", "token_block_size", "token_blocks", "prompt_tokens", "tools_tokens",
@@ -251,6 +265,7 @@ def _batched(requests: Iterator[Request]) -> Iterator[list[Request]]:
         waiting.append(request)
         for part in (request.token_blocks, request.token_ids, request.output_token_ids):
             blocks += 0 if part is None else len(part)
+        blocks += 0 if request.blocks is None else CONTENT_BLOCK * len(request.blocks)
         if len(waiting) >= BATCH_ROWS or blocks >= BATCH_BLOCKS:
             yield waiting
             waiting, blocks = [], 0

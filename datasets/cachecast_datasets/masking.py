@@ -5,6 +5,7 @@ before: 20 times faster than ten patterns over the whole text (benchmarks/transc
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -20,13 +21,11 @@ _REMEMBERED = 48  # longer words are rarely seen twice
 _MONTHS = b"january|february|march|april|may|june|july|august|september|october|november|december"
 _NAMES = (b"day", *_MONTHS.split(b"|"))
 _DATE_BYTES = 40  # what a written date may have before its year
-_WRITTEN_DATES = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rb"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+"
-        rb"(?:(?:" + _MONTHS + rb")\s+\d{1,2}|\d{1,2}\s+[a-z]+),?\s*\d{4}",
-        rb"\b(?:" + _MONTHS + rb")\s+\d{1,2},?\s+\d{4}",
-    )
+_WRITTEN_DATE = re.compile(
+    rb"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+"
+    rb"(?:(?:" + _MONTHS + rb")\s+\d{1,2}|\d{1,2}\s+[a-z]+),?\s*\d{4}"
+    rb"|\b(?:" + _MONTHS + rb")\s+\d{1,2},?\s+\d{4}",
+    re.IGNORECASE,
 )
 _CLOCK = rb"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?"
 _ZONE = rb"(?:Z|[+-]\d{2}:?\d{2})?"
@@ -52,12 +51,10 @@ def masked_bytes(data: bytes) -> bytes:
     starts, ends = _words_with_digits(kinds)
     if not len(starts):
         return data
-    if _may_hold_written_dates(data, kinds, starts):
-        plain = data
-        for pattern in _WRITTEN_DATES:
-            data = pattern.sub(b"<date>", data)
-        if data != plain:
-            starts, ends = _words_with_digits(_CLASS[np.frombuffer(data, dtype=np.uint8)])
+    dates = list(_written_dates(data, kinds, starts))
+    if dates:
+        data = _replaced(data, dates)
+        starts, ends = _words_with_digits(_CLASS[np.frombuffer(data, dtype=np.uint8)])
     pieces, at = [], 0
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         word = data[start:end]
@@ -88,15 +85,31 @@ def _words_with_digits(kinds: npt.NDArray[np.uint8]) -> tuple[_Numbers, _Numbers
     return edges[words] + 1, edges[words + 1]
 
 
-def _may_hold_written_dates(data: bytes, kinds: npt.NDArray[np.uint8], starts: _Numbers) -> bool:
-    """Whether a word starts like a year and a month or a weekday stands shortly before it."""
+def _written_dates(
+    data: bytes, kinds: npt.NDArray[np.uint8], starts: _Numbers
+) -> Iterator[tuple[int, int]]:
+    """Where dates with a month's name stand: a word starts like a year, the month is before it."""
     years = starts[starts + 4 <= len(kinds)]
     years = years[(kinds[years[:, None] + np.arange(4)] == 2).all(axis=1)]
+    done = 0
     for start in years.tolist():
-        before = data[max(0, start - _DATE_BYTES) : start].lower()
-        if any(name in before for name in _NAMES):
-            return True
-    return False
+        first = max(done, start - _DATE_BYTES)
+        before = data[first : start + 4]
+        lower = before.lower()
+        if any(name in lower for name in _NAMES):
+            match = _WRITTEN_DATE.search(before)
+            if match:
+                done = first + match.end()
+                yield first + match.start(), done
+
+
+def _replaced(data: bytes, spans: list[tuple[int, int]]) -> bytes:
+    pieces: list[bytes] = []
+    at = 0
+    for start, end in spans:
+        pieces += (data[at:start], b"<date>")
+        at = end
+    return b"".join((*pieces, data[at:]))
 
 
 def _masked_word(word: bytes) -> bytes:

@@ -23,18 +23,24 @@ class Source:
 
     `prefix` goes before ids that the reader makes up (line numbers), so that several sources do
     not collide. `bad` is called with each fault; a reader goes on with the next row if it returns.
-    `position` is called with the bytes of the input used so far. A reader may set `meta` where
-    its format alone does not say everything.
+    `lost` is called with each line that a crash destroyed, in formats where that is no error: it is
+    counted and named, never raised. `position` is called with the bytes of the input used so far. A
+    reader may set `meta` where its format alone does not say everything, and `has_boundaries` where
+    its requests with content blocks come with their boundaries. `seen` holds the ids of an import's
+    earlier requests (128-bit hashes), for formats whose files copy each other's lines.
     """
 
     path: Path
     prefix: str = ""
     bad: Bad = refuse
+    lost: Callable[[LogError], None] = field(default=lambda problem: None)
     position: Callable[[int], None] = field(default=lambda done: None)
     meta: LogMeta | None = None
     notes: list[str] = field(default_factory=list)
     accounts_hashed: bool = False
     skip_bad: bool = False
+    has_boundaries: bool = False
+    seen: set[int] = field(default_factory=set)
 
     @property
     def label(self) -> str:
@@ -125,23 +131,30 @@ def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
 
     Calls `source.bad` for a line that is no UTF-8 and for compressed data that end early.
     """
+    return lines_of(source.path, source.bad, source.bad, source.position)
+
+
+def lines_of(
+    path: Path, bad: Bad, not_text: Bad, position: Callable[[int], None]
+) -> Iterator[tuple[int, bytes]]:
+    """The same for one file; `not_text` gets the lines that are no UTF-8."""
     number = 0
-    stream = open_bytes(source.path)
+    stream = open_bytes(path)
     try:
         for number, line in enumerate(stream, start=1):
             if number == 1 and line.startswith(b"\xef\xbb\xbf"):
                 line = line[3:]
             if number % 256 == 0:
-                source.position(_raw_position(stream))
+                position(_raw_position(stream))
             if not line.strip():
                 continue
             fault = utf8_fault(line)
             if fault is None:
                 yield number, line
             else:
-                source.bad(at(source.label, number, fault, "invalid UTF-8"))
+                not_text(at(str(path), number, fault, "invalid UTF-8"))
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
-        source.bad(damaged(source.label, number, problem))
+        bad(damaged(str(path), number, problem))
     finally:
         stream.close()
 
