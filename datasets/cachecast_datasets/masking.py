@@ -19,7 +19,8 @@ _CLASS[list(b"0123456789")] = 2
 _REMEMBERED = 48  # longer words are rarely seen twice
 
 _MONTHS = b"january|february|march|april|may|june|july|august|september|october|november|december"
-_NAMES = (b"day", *_MONTHS.split(b"|"))
+_CENTURIES = (b"19", b"20")
+_FOUR = np.arange(4)
 _DATE_BYTES = 40  # what a written date may have before its year
 _WRITTEN_DATE = re.compile(
     rb"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+"
@@ -55,11 +56,12 @@ def masked_bytes(data: bytes) -> bytes:
     if dates:
         data = _replaced(data, dates)
         starts, ends = _words_with_digits(_CLASS[np.frombuffer(data, dtype=np.uint8)])
-    pieces, at = [], 0
+    pieces: list[bytes] = []
+    at = 0
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         word = data[start:end]
-        pieces.append(data[at:start])
-        pieces.append(_remembered(word) if end - start <= _REMEMBERED else _masked_word(word))
+        masked_word = _remembered(word) if end - start <= _REMEMBERED else _masked_word(word)
+        pieces += (data[at:start], masked_word)
         at = end
     pieces.append(data[at:])
     made = b"".join(pieces)
@@ -90,17 +92,16 @@ def _written_dates(
 ) -> Iterator[tuple[int, int]]:
     """Where dates with a month's name stand: a word starts like a year, the month is before it."""
     years = starts[starts + 4 <= len(kinds)]
-    years = years[(kinds[years[:, None] + np.arange(4)] == 2).all(axis=1)]
+    years = years[(kinds[years[:, None] + _FOUR] == 2).all(axis=1)]
     done = 0
     for start in years.tolist():
+        if data[start : start + 2] not in _CENTURIES:
+            continue  # mostly line numbers
         first = max(done, start - _DATE_BYTES)
-        before = data[first : start + 4]
-        lower = before.lower()
-        if any(name in lower for name in _NAMES):
-            match = _WRITTEN_DATE.search(before)
-            if match:
-                done = first + match.end()
-                yield first + match.start(), done
+        match = _WRITTEN_DATE.search(data, first, start + 4)
+        if match:
+            done = match.end()
+            yield match.start(), done
 
 
 def _replaced(data: bytes, spans: list[tuple[int, int]]) -> bytes:

@@ -12,9 +12,11 @@ from typing import BinaryIO
 import msgspec
 import zstandard
 
-from cachecast_datasets.errors import at
+from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.readers import (
     cachecast_parquet,
+    claude_code,
+    codex,
     kv_cache_tester,
     kv_cache_tester_merged,
     mooncake,
@@ -28,11 +30,13 @@ READERS: dict[str, Reader] = {
     module.READER.name: module.READER
     for module in (
         cachecast_parquet, sketch, mooncake, kv_cache_tester, kv_cache_tester_merged, token_ids,
+        claude_code, codex,
     )
 }  # fmt: skip
 
 _HEAD_BYTES = 1 << 16
 _LONGEST_LINE = 1 << 28
+_LOOKS = 50  # at most twice as many files of a folder are looked at
 _KEY = re.compile(rb'"([A-Za-z_]+)"\s*:')
 
 
@@ -41,6 +45,8 @@ def sniff(path: Path) -> Reader:
 
     LogError if there is no such file, it is empty, or no format fits; the message lists them all.
     """
+    if path.is_dir():
+        return _of_folder(path)
     head = _head(path)
     for reader in READERS.values():
         if reader.recognises(head):
@@ -53,12 +59,34 @@ def accepted() -> str:
     return "one of: " + "; ".join(reader.description for reader in READERS.values())
 
 
+def _of_folder(path: Path) -> Reader:
+    """The one reader that knows files of the folder; LogError if there is none, or several."""
+    readers = [reader for reader in READERS.values() if reader.files is not None]
+    fitting = [reader.name for reader in readers if _knows_files_of(reader, path)]
+    if len(fitting) == 1:
+        return READERS[fitting[0]]
+    if fitting:
+        problem = f"the folder holds logs of several kinds ({', '.join(fitting)}), expected one"
+        raise at(str(path), None, f"{problem}: name its folders or files one by one", "mixed logs")
+    kinds = ", ".join(reader.name for reader in readers)
+    problem = f"the folder holds no logs of a kind that is read from folders, expected {kinds}"
+    raise at(str(path), None, problem, "no logs")
+
+
+def _knows_files_of(reader: Reader, folder: Path) -> bool:
+    """Whether the reader recognises one of its files there, of a few all over the folder."""
+    assert reader.files is not None
+    files = reader.files(folder)
+    for file in files[:: max(1, len(files) // _LOOKS)]:
+        try:
+            if reader.recognises(_head(file)):
+                return True
+        except LogError:  # an empty or broken file among others: the reader will say so
+            continue
+    return False
+
+
 def _head(path: Path) -> Head:
-    if path.is_dir():
-        if not kv_cache_tester.session_files(path):
-            problem = "the folder holds no *.json, expected kv-cache-tester sessions"
-            raise at(str(path), None, problem, "no logs")
-        return Head(path, b"", frozenset())
     try:
         with open_bytes(path) as stream:
             magic = _first_bytes(stream)

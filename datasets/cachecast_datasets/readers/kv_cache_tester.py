@@ -173,7 +173,7 @@ def _request(
 
 
 def _recognises(head: Head) -> bool:
-    return head.path.is_dir() or {"requests", "block_size"} <= head.keys
+    return {"requests", "block_size"} <= head.keys
 
 
 READER = Reader(
@@ -182,4 +182,5 @@ READER = Reader(
     recognises=_recognises,
     read=read,
     meta=LogMeta("kv-cache-tester", "token_blocks", carries_markers=False),
+    files=session_files,
 )
