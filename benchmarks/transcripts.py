@@ -24,10 +24,9 @@ from cachecast_datasets.importing import import_log
 
 START = 1_780_000_000.0  # seconds; 2026
 VERSION = "2.1.157"
-WORDS = (
-    "request prompt cache token block prefix session model tool result path line value error "
-    "read write import return class def self list dict count total first last time price rules"
-).split()
+TEXT = """request prompt cache token block prefix session model tool result path line value error
+read write import return class def self list dict count total first last time price rules"""
+WORDS = TEXT.split()
 
 
 def main() -> None:

@@ -38,14 +38,14 @@ def read(source: Source) -> Iterator[Request]:
         file = TranscriptFile(place, source.prefix)
         if any(file.is_sidechain(call.first) for call in file.calls.values()):
             mixed.append(place.path)
-        run.count(file, place)
+        run.counts.update(file.counts)
         yield from run.requests(file, place, sidechains=False)
     for path in mixed:
         again = Place(path, _ignore, _ignore)  # its faults were reported the first time
         yield from run.requests(TranscriptFile(again, source.prefix), again, sidechains=True)
     for place in places(source, [path for path in files if path.name.startswith("agent-")]):
         file = TranscriptFile(place, source.prefix)
-        run.count(file, place)
+        run.counts.update(file.counts)
         yield from run.requests(file, place, sidechains=None)
     run.finish()
 
@@ -60,16 +60,9 @@ class _Run:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._messages: set[int] = set()  # ids of messages that no side chain wrote
-        self._counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
         self._placeholder_versions: set[str] = set()
         source.has_boundaries = True
-
-    def count(self, file: TranscriptFile, place: Place) -> None:
-        """Remember what a file held besides requests."""
-        self._counts.update(file.counts)
-        if not file.calls and not file.nodes and file.counts["foreign"]:
-            problem = "no line of a Claude Code transcript is in it, expected one"
-            place.lost(place.at(None, problem, "another kind of file"))
 
     def requests(
         self, file: TranscriptFile, place: Place, sidechains: bool | None
@@ -91,13 +84,13 @@ class _Run:
         """Whether the call was not read before, from a copy of it or from the main chain."""
         message = None if call.message_id is None else id_hash(call.message_id)
         if sidechain and message in self._messages:
-            self._counts["replay"] += 1
+            self.counts["replay"] += 1
             return False
         if not sidechain and message is not None:
             self._messages.add(message)
         key = id_hash(call.key)
         if key in self._source.seen:
-            self._counts["copy"] += 1
+            self.counts["copy"] += 1
             return False
         self._source.seen.add(key)
         return True
@@ -138,15 +131,15 @@ class _Run:
     def _note(self, call: Call, request: Request) -> None:
         fresh = None if request.observed is None else request.observed.fresh
         if not call.is_final:
-            self._counts["not final"] += 1
+            self.counts["not final"] += 1
             if fresh is not None and fresh <= 1:
-                self._counts["placeholder"] += 1
+                self.counts["placeholder"] += 1
                 self._placeholder_versions.add(call.first.version or "unknown")
-        self._counts["blocks" if request.blocks is not None else "counts"] += 1
+        self.counts["blocks" if request.blocks is not None else "counts"] += 1
 
     def finish(self) -> None:
         """Say what a person should know of the files as a whole."""
-        counts, notes = self._counts, self._source.notes
+        counts, notes = self.counts, self._source.notes
         if counts["counts"] and not counts["blocks"]:
             self._source.meta = replace(META, evidence="counts", text_seen=False)
         if counts["placeholder"]:

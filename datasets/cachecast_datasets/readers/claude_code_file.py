@@ -55,13 +55,14 @@ class Call:
 
     def take_usage(self, usage: AnthropicUsage, raw: bytes, is_final: bool) -> None:
         """Keep the usage with the largest output; of equals the one that has a stop reason."""
-        if (_output(usage), is_final) > (_output(self.usage), self.is_final):
+        if (output_of(usage), is_final) > (output_of(self.usage), self.is_final):
             self.usage, self.raw_usage = usage, raw
         self.is_final = self.is_final or is_final
 
 
-def _output(usage: AnthropicUsage) -> int:
-    return usage.output_tokens if isinstance(usage.output_tokens, int) else -1
+def output_of(usage: AnthropicUsage) -> int:
+    """The output that a usage reports, 0 if it does not."""
+    return usage.output_tokens if isinstance(usage.output_tokens, int) else 0
 
 
 class TranscriptFile:
@@ -81,6 +82,7 @@ class TranscriptFile:
                 self._take(number, data)
             except (ValueError, LogError, RecursionError) as problem:
                 place.refuse(number, problem)
+        place.finish("Claude Code transcript")
 
     def agent_of(self, line: Line) -> str | None:
         """The sub-agent that wrote a line, by its own word or the file's name."""
@@ -95,10 +97,9 @@ class TranscriptFile:
     def _take(self, number: int, data: bytes) -> None:
         line = self._place.decode(LINES, data, number)
         if not is_ours(line):
-            self.counts["foreign"] += 1
-            problem = "a JSON object, but no line of a transcript (no message, uuid or sessionId)"
-            self._place.lost(self._place.at(number, problem, "no transcript line"))
+            self._place.foreign(number)
             return
+        self._place.is_ours = True
         if not is_given(line.message):
             parts = []
             if is_given(line.attachment):

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from cachecast_datasets.block_path import Part
 from cachecast_datasets.hashing import content_hash
-from cachecast_datasets.readers.claude_code_file import Call, Node, TranscriptFile
-from cachecast_datasets.readers.prompt_growth import Prompt, PromptGrowth
+from cachecast_datasets.readers.claude_code_file import Call, Node, TranscriptFile, output_of
+from cachecast_datasets.readers.prompt_growth import Answer, Prompt, PromptGrowth
 
 UNSEEN = "unseen system and tools"
 UNSEEN_HISTORY = "unseen system, tools and earlier messages"
@@ -75,7 +75,7 @@ class FilePrompts:
             if origin.before is not None:
                 key = origin.before.key
                 self._waiting[key] = self._waiting.get(key, 0) + 1
-        self._made: dict[str, tuple[Prompt, bool]] = {}
+        self._made: dict[str, tuple[Prompt | None, bool]] = {}
 
     def ordered(self) -> Iterator[Call]:
         """Every call after the one it continues; else in the order of their lines."""
@@ -92,28 +92,30 @@ class FilePrompts:
     def prompt(self, call: Call, total: int | None) -> Prompt | None:
         """The prompt, None if no message of it is known."""
         origin = self.origins[call.key]
-        before, partial = None, origin.missing is not None
+        before, partial, answer = None, origin.missing is not None, Answer()
         parts: list[Part] = [part for node in origin.nodes for part in node.parts]
         if origin.before is not None:
-            key = origin.before.key
-            self._waiting[key] -= 1
-            found = self._made.get(key) if self._waiting[key] else self._made.pop(key, None)
-            parts = [*origin.before.parts, *parts]
-            if found is None:
-                partial = True  # nothing is known before that call, or a circle of parents
-            else:
-                before, partial = found
-        if before is None and not parts:
+            answer = Answer(origin.before.parts, output_of(origin.before.usage))
+            before, partial = self._made_for(origin.before)
+        if before is None and not (answer.parts or parts):
             return None
         size = total if total is not None else (before.total if before else 0)
         lead = self._lead(call, partial)
         if before is None:
-            made = self._growth.first(lead, parts, size)
+            made = self._growth.first(lead, [*answer.parts, *parts], size)
         else:
-            made = self._growth.next(before, lead, parts, size)
+            made = self._growth.next(before, lead, answer, parts, size)
         if self._waiting.get(call.key):
             self._made[call.key] = (made, partial)
         return made
+
+    def _made_for(self, before: Call) -> tuple[Prompt | None, bool]:
+        """The prompt of an earlier call, and whether its start is unknown. Kept while needed."""
+        self._waiting[before.key] -= 1
+        if self._waiting[before.key]:
+            return self._made.get(before.key, (None, True))
+        # nothing was known before that call, or the parents form a circle
+        return self._made.pop(before.key, (None, True))
 
     def _lead(self, call: Call, partial: bool) -> Part:
         """What the file does not show. Its hash changes with what certainly changes it."""

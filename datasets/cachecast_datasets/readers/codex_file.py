@@ -24,7 +24,7 @@ from cachecast_datasets.readers.codex_lines import (
     TokenUsage,
     TurnContext,
 )
-from cachecast_datasets.readers.prompt_growth import Prompt, PromptGrowth
+from cachecast_datasets.readers.prompt_growth import Answer, Prompt, PromptGrowth
 from cachecast_datasets.readers.times import moment_us
 from cachecast_datasets.readers.transcripts import Place
 
@@ -61,6 +61,7 @@ class History:
     """The items so far. Outputs of the running call, and results that came early, wait."""
 
     prompt: Prompt | None = None
+    answer: Answer = field(default_factory=Answer)  # of the call before, then what came after it
     inputs: list[Part] = field(default_factory=list)
     outputs: list[Part] = field(default_factory=list)
     early: list[Part] = field(default_factory=list)
@@ -83,16 +84,17 @@ class History:
             self.inputs += parts
             self.input_us = time_us
 
-    def answered(self) -> None:
+    def answered(self, tokens: int) -> None:
         """The running call is over: what it wrote is part of the next prompt."""
-        self.inputs = [*self.outputs, *self.early]
+        self.answer = Answer(self.outputs, tokens)
+        self.inputs = self.early
         self.outputs, self.early = [], []
         self.input_us, self.early_us, self.output_us = self.early_us, None, None
         self.answering = False
 
     def replaced(self, parts: list[Part]) -> None:
         """A compaction: the prompts start anew."""
-        self.prompt = None
+        self.prompt, self.answer = None, Answer()
         self.inputs, self.outputs, self.early = parts, [], []
         self.answering = False
 
@@ -104,7 +106,6 @@ class RolloutFile:
         self.thread = thread_of(place.path.name)
         self.meta = SessionMeta()
         self.parent: str | None = None
-        self.is_rollout = False
         self.copied = 0
         self.unwritten = 0  # calls of builds that do not report cache writes
         self.payloads: set[int] = set()
@@ -125,15 +126,19 @@ class RolloutFile:
         for number, data in self._place.lines():
             try:
                 line = self._place.decode(LINES, data, number)
-                call = self._take(number, line) if bytes(line.payload) else None
+                call = self._take(number, line)
             except (ValueError, LogError, RecursionError) as problem:
                 self._place.refuse(number, problem)
                 continue
             if call is not None:
                 yield call
+        self._place.finish("Codex rollout")
 
     def _take(self, number: int, line: Line) -> Call | None:
-        self.is_rollout = True
+        if line.type is None or not bytes(line.payload):
+            self._place.foreign(number)
+            return None
+        self._place.is_ours = True
         time_us = None if line.timestamp is None else moment_us(line.timestamp, "timestamp")
         if self._started_us is None:
             self._started_us = time_us
@@ -207,7 +212,7 @@ class RolloutFile:
         if self._copies is not None and self._copies.is_copy(payload, time_us):
             self.copied += 1
             self._grow(last.input_tokens)
-            self._history.answered()
+            self._history.answered(last.output_tokens)
             return None
         if time_us is None:
             raise ValueError("timestamp is missing, expected the event's time")
@@ -218,9 +223,10 @@ class RolloutFile:
         types = [part.kind for part in history.outputs]
         start, first = history.input_us, history.output_us
         prompt = self._grow(last.input_tokens)
-        history.answered()
+        history.answered(last.output_tokens)
         return Call(
-            number, self._number, last, raw, start, first, time_us, self._context.model or info.model,
+            number, self._number, last, raw, start, first, time_us,
+            self._context.model or info.model,
             self._context.effort, self._tier, prompt, types,
         )  # fmt: skip
 
@@ -231,16 +237,18 @@ class RolloutFile:
     def _grow(self, total: int) -> Prompt | None:
         """The prompt of the call that just ended; None if the file shows nothing of it."""
         history = self._history
-        if history.prompt is None and not history.inputs and not self._instructions:
+        new = [*history.answer.parts, *history.inputs]
+        if history.prompt is None and not new and not self._instructions:
             return None
         key = f"codex\n{self.meta.cli_version}\n{self._context.model}"
         lead_hash = content_hash(key.encode(errors="replace"))
         lead = Part("tools", "tools", "text", 0, lead_hash, lead_hash, lead_hash, UNSEEN)
         if history.prompt is None:
-            parts = [*self._instructions, *history.inputs]
-            history.prompt = self._growth.first(lead, parts, total)
+            history.prompt = self._growth.first(lead, [*self._instructions, *new], total)
         else:
-            history.prompt = self._growth.next(history.prompt, lead, history.inputs, total)
+            history.prompt = self._growth.next(
+                history.prompt, lead, history.answer, history.inputs, total
+            )
         return history.prompt
 
 

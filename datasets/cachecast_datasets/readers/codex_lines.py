@@ -39,7 +39,10 @@ class TokenUsage(msgspec.Struct):
         )
 
     def observed(self, raw: bytes) -> Observed:
-        """Disjoint classes; `raw` is what the source wrote. ValueError where the parts are more than the whole."""
+        """Disjoint classes; `raw` is what the source wrote.
+
+        ValueError where the parts are more than the whole.
+        """
         written = self.cache_write_input_tokens or 0
         fresh = self.input_tokens - self.cached_input_tokens - written
         if fresh < 0:
@@ -72,7 +75,7 @@ class Info(msgspec.Struct):
 class Line(msgspec.Struct):
     """One line of a rollout, or of `codex exec --json` (which has no payload)."""
 
-    type: str
+    type: str | None = None
     timestamp: str | None = None
     payload: msgspec.Raw = msgspec.Raw()
     thread_id: str | None = None

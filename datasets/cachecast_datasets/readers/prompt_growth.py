@@ -1,14 +1,16 @@
 """How many tokens each block of a growing conversation has, from the sizes of its prompts alone.
 
-A request's prompt is an earlier request's prompt and what came after it. The difference of the two
-sizes that the provider reported is what the new blocks have together, shared out by their lengths:
-a block keeps its tokens for the rest of the conversation, and the blocks of every prompt sum to
-its reported size. What the log does not show (system prompt, tools) is a first block of its own: in
-the first prompt it is what is left after a quarter of a token per character of visible text.
+A request's prompt is an earlier request's prompt, its answer, and what came after. The answer's
+blocks have the output that was reported; the rest of the difference between the two sizes is what
+the other new blocks have together, shared out by their lengths. So a block keeps its tokens for the
+rest of the conversation, and the blocks of every prompt sum to its reported size. What the log does
+not show (system prompt, tools) is a first block of its own: in the first prompt it is what is left
+after a quarter of a token per character of visible text.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cachecast_datasets.block_path import BlockPath, Part, PathPrefix
 from cachecast_datasets.content import share_out
@@ -31,6 +33,13 @@ class Prompt:
         return PathPrefix(self.path, self.length)
 
 
+class Answer(NamedTuple):
+    """What the model wrote after a prompt: its blocks, and its reported tokens."""
+
+    parts: Sequence[Part] = ()
+    tokens: int = 0
+
+
 class PromptGrowth:
     """Makes the prompts of one file. Remembers the size of each unseen first block."""
 
@@ -51,17 +60,29 @@ class PromptGrowth:
         path.extend([lead, *parts], [unseen, *share_out(total - unseen, weights)])
         return Prompt(path, len(path), total, lead.hash)
 
-    def next(self, before: Prompt, lead: Part, parts: Sequence[Part], total: int) -> Prompt:
-        """The prompt that is `before` and `parts`.
+    def next(
+        self, before: Prompt, lead: Part, answer: Answer, parts: Sequence[Part], total: int
+    ) -> Prompt:
+        """The prompt that is `before`, its answer and `parts`.
 
         Where it is smaller than `before` (the client dropped something), or unseen tokens came
         without a block, all tokens are shared out anew.
         """
         added = total - before.total
-        if before.lead != lead.hash or added < 0 or (added and not parts):
-            return self.first(lead, [*before.path.parts[1 : before.length], *parts], total)
+        new = [*answer.parts, *parts]
+        if before.lead != lead.hash or added < 0 or (added and not new):
+            return self.first(lead, [*before.path.parts[1 : before.length], *new], total)
         path = before.path
         if len(path) != before.length:  # another request went on from here: a branch
             path = path.copied(before.length)
-        path.extend(parts, share_out(added, [part.weight for part in parts]))
+        path.extend(new, _shares(answer, parts, added))
         return Prompt(path, len(path), total, lead.hash)
+
+
+def _shares(answer: Answer, parts: Sequence[Part], added: int) -> list[int]:
+    """The answer's blocks get its output, if so much was added and others take the rest."""
+    weights = [part.weight for part in answer.parts], [part.weight for part in parts]
+    rest = added - answer.tokens
+    if answer.parts and rest >= 0 and (parts or not rest):
+        return [*share_out(answer.tokens, weights[0]), *share_out(rest, weights[1])]
+    return share_out(added, [*weights[0], *weights[1]])

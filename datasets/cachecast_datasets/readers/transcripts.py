@@ -33,6 +33,8 @@ class Place:
     lost: Bad
     bad: Bad
     position: Callable[[int], None] = field(default=lambda done: None)
+    is_ours: bool = False  # a line of the format was in it
+    _foreign: list[int] = field(default_factory=list)
 
     def at(self, number: int | None, problem: str, reason: str = "bad value") -> LogError:
         """A LogError for a line of this file."""
@@ -47,6 +49,20 @@ class Place:
                 self.lost(self.at(number, problem, "NUL bytes"))
             else:
                 yield number, line
+
+    def foreign(self, number: int) -> None:
+        """A JSON object that is no line of the format."""
+        self._foreign.append(number)
+
+    def finish(self, kind: str) -> None:
+        """Report the foreign lines: one by one, or as a whole if the file has no others."""
+        if self.is_ours:
+            for number in self._foreign:
+                problem = f"a JSON object that is no line of a {kind}"
+                self.lost(self.at(number, problem, "another kind of line"))
+        elif self._foreign:
+            problem = f"{len(self._foreign):,} lines of JSON, but none of a {kind}"
+            self.lost(self.at(None, problem, "another kind of file"))
 
     def decode(self, decoder: "msgspec.json.Decoder[_T]", data: bytes, number: int) -> _T:
         """The decoded value, or a LogError that says what is wrong with it."""
