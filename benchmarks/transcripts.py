@@ -52,11 +52,11 @@ def measure(folder: Path, log: Path) -> None:
     size = sum(path.stat().st_size for path in files)
     started = time.perf_counter()
     summary = import_log([folder], log)
-    took = time.perf_counter() - started
+    took, cpu = time.perf_counter() - started, time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(
         f"{size / 1e6:,.0f} MB in {len(files):,} files: {summary.rows:,} requests in {took:.1f} s "
-        f"({size / took / 1e6:.0f} MB/s), peak {peak:,} MB, Parquet "
+        f"({size / took / 1e6:.0f} MB/s, {cpu:.1f} s of processor), peak {peak:,} MB, Parquet "
         f"{log.stat().st_size / 1e6:,.0f} MB"
     )
 
