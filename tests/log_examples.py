@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import api_calls as api
+import made_transcripts as made
 from usage_logs import LOGS
 
 from cachecast_datasets.importing import import_log
@@ -132,3 +134,64 @@ EXAMPLES |= {
     "sharegpt": _usage_log("sharegpt.jsonl"),
     "tracelab": _usage_log("tracelab.jsonl"),
 }
+
+
+_ASK = api.claude(messages=[api.said("user", "How are you?")])
+_ANSWER = api.message(api.usage(100, read=900))
+_BATCH_ANSWER = api.completion({"prompt_tokens": 1100, "completion_tokens": 5})
+_THREAD = "01a7c9e4-6d12-7b3a-9f42-8c6d5e1a0b73"
+
+
+def _captured(second: int) -> dict[str, Any]:
+    """An entry of a HAR capture."""
+    return {
+        "startedDateTime": f"2026-11-20T10:00:0{second}.250Z", "time": 2_500,
+        "timings": {"send": 5, "wait": 655, "receive": 1_840},
+        "request": {
+            "method": "POST", "url": "https://api.anthropic.com/v1/messages", "headers": [],
+            "postData": {"mimeType": "application/json", "text": json.dumps(_ASK)},
+        },
+        "response": {
+            "status": 200, "headers": [],
+            "content": {"mimeType": "application/json", "text": json.dumps(_ANSWER)},
+        },
+    }  # fmt: skip
+
+
+EXAMPLES |= {
+    "har": Example(
+        document_of({"log": {"version": "1.2", "entries": [_captured(1), _captured(3)]}}), 2
+    ),
+    "openai-batch": Example(
+        lines_of(*(
+            {"id": f"b-{name}", "custom_id": name, "error": None,
+             "response": {"status_code": 200, "request_id": "r", "body": _BATCH_ANSWER}}
+            for name in "ab"
+        )), 2, line_by_line=True,
+    ),
+    "anthropic-batch": Example(
+        lines_of(*(
+            {"custom_id": name, "result": {"type": "succeeded", "message": _ANSWER}}
+            for name in "ab"
+        )), 2, line_by_line=True,
+    ),
+    "provider-pairs": Example(
+        lines_of(
+            api.pair(_ASK, _ANSWER, id="1st"),
+            api.pair(_ASK, _ANSWER | {"id": "msg_2"}, id="2nd"),
+        ), 2, line_by_line=True,
+    ),
+    "claude-code": Example(
+        lines_of(
+            made.user(0, "u1", None, "How are you?"),
+            made.answer(1, "a1", "u1", made.tokens(10, written=900, output=9), made.text("Fine.")),
+        ), 1,
+    ),
+    "codex": Example(
+        lines_of(
+            made.meta(0, _THREAD),
+            made.said(1, "user", "How are you?"),
+            made.count(5, made.used(20_149, 9_984, 5), made.used(20_149, 9_984, 5)),
+        ), 1,
+    ),
+}  # fmt: skip

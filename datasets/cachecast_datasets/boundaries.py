@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 
-from cachecast_datasets.hashing import ROOT, chain, content_hash
-from cachecast_datasets.request import SECTIONS, Boundaries, ContentBlock, Request
+from cachecast_datasets.hashing import ROOT
+from cachecast_datasets.prefix_chain import extended
+from cachecast_datasets.request import Boundaries, ContentBlock, Request
 from cachecast_datasets.token_boundaries import TokenBoundaryTracker
 
 __all__ = ["TokenBoundaryTracker", "boundaries_of", "content_boundaries"]
-
-# Equal names mean equal content, but a tool definition and a system text of the same bytes are
-# rendered differently: the section joins the chain before the block does.
-_SECTION_HASH = {section: content_hash(section.encode()) for section in SECTIONS}
 
 
 def content_boundaries(blocks: Sequence[ContentBlock]) -> Boundaries:
@@ -26,7 +23,7 @@ def content_boundaries(blocks: Sequence[ContentBlock]) -> Boundaries:
     total, prefix = 0, ROOT
     for number, block in enumerate(blocks, start=1):
         total += block.tokens
-        prefix = chain(chain(prefix, _SECTION_HASH[block.section]), block.hash)
+        prefix = extended(prefix, block.section, block.hash)
         tokens.append(total)
         hashes.append(prefix)
         names.append(block.section)

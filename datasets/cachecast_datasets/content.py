@@ -3,38 +3,14 @@
 The text itself is only ever seen here; a Request carries hashes and token counts.
 """
 
-import re
 from typing import Any, NamedTuple
 
 import msgspec
 
 from cachecast_datasets.hashing import content_hash
+from cachecast_datasets.masking import masked, masked_bytes
 
-# In this order: a longer form must be masked before its parts are.
-_MASKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), mask)
-    for pattern, mask in (
-        (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<uuid>"),
-        (r"\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?", "<time>"),
-        (r"\b\d{4}[-/]\d{1,2}[-/]\d{1,2}\b", "<date>"),
-        (r"\b\d{1,2}[-/.]\d{1,2}[-/.]\d{4}\b", "<date>"),
-        (
-            r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+"
-            r"(?:(?:january|february|march|april|may|june|july|august|september|october|november"
-            r"|december)\s+\d{1,2}|\d{1,2}\s+[a-z]+),?\s*\d{4}",
-            "<date>",
-        ),
-        (
-            r"\b(?:january|february|march|april|may|june|july|august|september|october|november"
-            r"|december)\s+\d{1,2},?\s+\d{4}",
-            "<date>",
-        ),
-        (r"\b\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\s?[ap]m)?\b", "<time>"),
-        (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{5,}\b", "<hex>"),
-        (r"\b(?=\w*\d)(?=\w*[a-z])(?:[a-z]+[_-])[a-z0-9]{8,}\b", "<id>"),
-        (r"\d+(?:\.\d+)?", "<n>"),
-    )
-)
+__all__ = ["ContentHashes", "hashes_of", "masked", "share_out"]
 
 
 class ContentHashes(NamedTuple):
@@ -52,22 +28,14 @@ def hashes_of(value: Any) -> ContentHashes:
     dates, times, ids and numbers, so that equal masks with unequal content mean a volatile value.
     """
     if isinstance(value, str):
-        raw = content_hash(value.encode(errors="surrogatepass"))
-        return ContentHashes(raw, raw, _masked_hash(value))
+        data = value.encode(errors="surrogatepass")
+        raw = content_hash(data)
+        return ContentHashes(raw, raw, content_hash(masked_bytes(data)))
     kept = msgspec.json.encode(value)
     ordered = msgspec.json.encode(value, order="deterministic")
-    return ContentHashes(content_hash(kept), content_hash(ordered), _masked_hash(ordered.decode()))
-
-
-def masked(text: str) -> str:
-    """`text` with dates, times, UUIDs, hex strings, ids and numbers replaced by what they are."""
-    for pattern, mask in _MASKS:
-        text = pattern.sub(mask, text)
-    return text
-
-
-def _masked_hash(text: str) -> int:
-    return content_hash(masked(text).encode(errors="surrogatepass"))
+    return ContentHashes(
+        content_hash(kept), content_hash(ordered), content_hash(masked_bytes(ordered))
+    )
 
 
 def share_out(total: int, weights: list[int]) -> list[int]:

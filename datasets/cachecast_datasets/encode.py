@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cachecast_datasets.block_path import PathPrefix
 from cachecast_datasets.request import Boundaries, Observed, Request
 from cachecast_datasets.request_log import SCHEMA
 
@@ -18,6 +19,8 @@ def batch_of(requests: Sequence[Request]) -> pa.RecordBatch:
     for field in SCHEMA:
         name = "arrival_us" if field.name == "arrival" else field.name
         values = [getattr(request, name) for request in requests]
+        if name == "boundaries":
+            values = [_own_or_path(request) for request in requests]
         columns.append(_ENCODERS.get(name, pa.array)(values, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
@@ -44,8 +47,28 @@ def _arrays(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, pa.array(flat), type=kind)
 
 
-def _boundaries(values: Sequence[Boundaries | None], kind: pa.DataType) -> pa.Array:
+def _own_or_path(request: Request) -> Boundaries | PathPrefix | None:
+    if request.boundaries is None and isinstance(request.blocks, PathPrefix):
+        return request.blocks
+    return request.boundaries
+
+
+def _prefixes(values: Sequence[Any], kind: pa.DataType, column: int) -> pa.Array | None:
+    """A list column of path prefixes, copied by Arrow; None if any value is something else."""
     given = [value for value in values if value is not None]
+    if not given or not all(isinstance(value, PathPrefix) for value in given):
+        return None
+    flat = pa.concat_arrays([value.path.arrays()[column].slice(0, len(value)) for value in given])
+    lengths = [0 if value is None else len(value) for value in values]
+    return pa.ListArray.from_arrays(_offsets(values, lengths), flat, type=kind)
+
+
+def _boundaries(values: Sequence[Boundaries | PathPrefix | None], kind: pa.DataType) -> pa.Array:
+    made = _prefixes(values, kind, 1)
+    if made is not None:
+        return made
+    lists = [v.boundaries() if isinstance(v, PathPrefix) else v for v in values]
+    given = [value for value in lists if value is not None]
     struct = kind.value_type
     flat = pa.StructArray.from_arrays(
         [
@@ -54,17 +77,23 @@ def _boundaries(values: Sequence[Boundaries | None], kind: pa.DataType) -> pa.Ar
         ],
         fields=list(struct),
     )
-    lengths = [0 if value is None else len(value.tokens) for value in values]
+    lengths = [0 if value is None else len(value.tokens) for value in lists]
     return pa.ListArray.from_arrays(_offsets(values, lengths), flat, type=kind)
 
 
 def _blocks(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    names = [field.name for field in kind.value_type]
-    rows = [
-        None if blocks is None else [{n: getattr(block, n) for n in names} for block in blocks]
-        for blocks in values
-    ]
-    return pa.array(rows, kind)
+    made = _prefixes(values, kind, 0)
+    if made is not None:
+        return made
+    fields = list(kind.value_type)
+    flat = [block for blocks in values if blocks is not None for block in blocks]
+    columns = list(zip(*flat, strict=True)) or [()] * len(fields)
+    struct = pa.StructArray.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, fields, strict=True)],
+        fields=fields,
+    )
+    lengths = [0 if blocks is None else len(blocks) for blocks in values]
+    return pa.ListArray.from_arrays(_offsets(values, lengths), struct, type=kind)
 
 
 def _settings(values: Sequence[Any], kind: pa.DataType) -> pa.Array:

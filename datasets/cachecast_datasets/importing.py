@@ -1,6 +1,5 @@
 """Import other people's logs into one cachecast Parquet, sorted by arrival, in bounded memory."""
 
-import hashlib
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -10,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from cachecast_datasets.accounts import account_key
 from cachecast_datasets.anonymising import Anonymiser, from_first_arrival
 from cachecast_datasets.batching import batched
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
 from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.decode import requests_of
-from cachecast_datasets.duplicates import duplicate_ids
+from cachecast_datasets.duplicates import duplicate_ids, places_of
 from cachecast_datasets.encode import batch_of, boundaries_column
 from cachecast_datasets.errors import BadInput, LogError
 from cachecast_datasets.exchange import Texts
@@ -33,7 +34,7 @@ from cachecast_datasets.source import Source, scopes
 from cachecast_datasets.sources import size_of, sniff
 from cachecast_datasets.summary import ImportSummary, Skip
 from cachecast_datasets.tallies import SkipTally, Tally
-from cachecast_datasets.text_file import text_file, text_path
+from cachecast_datasets.text_file import left_behind, text_file, text_path
 from cachecast_datasets.tokenizers import Tokenizer
 from cachecast_datasets.trace import Trace, open_trace
 from cachecast_datasets.workspace import workspace
@@ -76,7 +77,7 @@ def import_log(
     run = _Import(readers, out, skip_bad, spread_s, seed, progress or (lambda what, done, of: None))
     run.anonymise = anonymise
     run.tokenizer = tokenizer
-    if texts is None and text_path(out).exists():
+    if texts is None and left_behind(out):
         run.warnings.append(f"{text_path(out)} holds the texts of an earlier import")
     try:
         with workspace(out.parent) as folder:
@@ -135,6 +136,8 @@ class _Import:
         self._files: list[tuple[str, bool]] = []  # (file, whether its rows are lines)
         self._names = ContentNames()
         self.anonymise: Anonymiser | None = None
+        self._seen: set[int] = set()
+        self._have_boundaries: set[int] = set()  # the sources whose rows need none made
         self.warnings: list[str] = []
         self.tokenizer: Tokenizer | None = None
         self.texts: Texts | None = None
@@ -158,13 +161,18 @@ class _Import:
                 texts=self.texts,
                 position=partial(self._reading, done, total),
                 names=self._names,
+                lost=self._skipped.problem,
+                seen=self._seen,
             )
+            before = len(self._files)
             for rows in batched(self._prepared(source, reader)):
                 requests, files = zip(*rows, strict=True)
                 if self.anonymise is not None:
                     self.anonymise.requests(requests)
                 sorter.add(cleaned(batch_of(requests)), files)
             done += size_of(path)
+            if source.has_boundaries:
+                self._have_boundaries.update(range(before, len(self._files)))
             self._metas.append(source.meta or reader.meta)
             self.warnings.extend(source.notes)
         meta = merged_meta(self._metas, [path for path, _ in self._readers])
@@ -185,13 +193,13 @@ class _Import:
     def _bad(self, problem: LogError) -> None:
         if not self._skip_bad:
             raise problem
-        self._skipped.add(problem.reason, str(problem))
+        self._skipped.problem(problem)
 
     def _prepared(self, source: Source, reader: Reader) -> Iterator[tuple[Request, int]]:
         """Each request as it is stored, with the number of its file."""
         for request in reader.read(source):
             if request.account is not None and not source.accounts_hashed:
-                request.account = _account_key(request.account)
+                request.account = account_key(request.account)
             if self._spread_s is not None and request.session_id is not None:
                 draw = random.Random(f"{self._seed}/{request.session_id}").random()
                 request.arrival_us += int(draw * self._spread_s * 1_000_000)
@@ -215,7 +223,7 @@ class _Import:
         if not pairs:
             return np.empty(0, dtype=np.int64)
         wanted = {index for _, first, later in pairs for index in (first, later)}
-        places = dict(_places(sorter.columns(names), wanted))
+        places = dict(places_of(sorter.columns(names), wanted))
         groups: dict[str, set[tuple[int, str]]] = {}
         for value, first, later in pairs:
             groups.setdefault(value, set()).update((places[first], places[later]))
@@ -248,14 +256,15 @@ class _Import:
         row = 0
         for batch in merged:
             if len(dropped):
-                kept = ~np.isin(batch.column(ORDER).to_numpy(), dropped)
-                batch = batch.filter(pa.array(kept))
+                batch = batch.filter(pa.array(~np.isin(batch.column(ORDER).to_numpy(), dropped)))
+            made = self._have_boundaries.issuperset(pc.unique(batch.column(SOURCE)).to_pylist())
             batch = batch.select(SCHEMA.names)
-            requests = list(requests_of(batch.select(_FOR_BOUNDARIES)))
-            values = [boundaries_of(request, tracker) for request in requests]
+            requests = list(requests_of(batch.select(_FOR_TALLY if made else _FOR_BOUNDARIES)))
             self._tally.add(requests)
-            index = SCHEMA.get_field_index("boundaries")
-            batch = batch.set_column(index, SCHEMA.field(index), boundaries_column(values))
+            if not made:
+                values = [boundaries_of(request, tracker) for request in requests]
+                index = SCHEMA.get_field_index("boundaries")
+                batch = batch.set_column(index, SCHEMA.field(index), boundaries_column(values))
             row += batch.num_rows
             self._progress("writing", row, rows)
             yield batch
@@ -283,26 +292,9 @@ class _Import:
         )
 
 
+_FOR_TALLY = ["request_id", "arrival", "session_id", "model"]
 _FOR_BOUNDARIES = [
     "request_id", "arrival", "account", "session_id", "model", "hash_scope", "blocks",
     "boundaries", "token_block_size", "token_blocks", "prompt_tokens", "tools_tokens",
     "system_tokens", "input_types", "output_types",
 ]  # fmt: skip
-
-
-def _account_key(account: str) -> str:
-    """Accounts never reach a file as they are: a name for the same isolation, not for a person."""
-    return hashlib.blake2b(account.encode(), digest_size=8, person=b"cachecast.acct").hexdigest()
-
-
-def _places(
-    batches: Iterator[pa.RecordBatch], wanted: set[int]
-) -> Iterator[tuple[int, tuple[int, str]]]:
-    """(index, (order of input, "SOURCE:LINE")) for the wanted indexes of the rows."""
-    index = 0
-    for batch in batches:
-        rows = range(index, index + batch.num_rows)
-        for number in wanted.intersection(rows):
-            _, line, order, source = (column[number - index].as_py() for column in batch.columns)
-            yield number, (order, f"{source}:{line}")
-        index += batch.num_rows

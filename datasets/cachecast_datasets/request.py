@@ -4,7 +4,7 @@ Absent is None, and None is unknown, never zero. Times are integer microseconds 
 zero; `arrival_us` is when the request was sent. Tokens are ints. Hashes are unsigned 64-bit ints.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple
@@ -118,7 +118,7 @@ class Request:
     is_batch: bool | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     cache_mode: str | None = None
-    blocks: list[ContentBlock] | None = None
+    blocks: Sequence[ContentBlock] | None = None
     boundaries: Boundaries | None = None
     token_block_size: int | None = None
     token_blocks: npt.NDArray[np.uint64] | None = None

@@ -33,12 +33,17 @@ class Source:
     `beside` are the import's inputs of the same format, for those that keep requests and responses
     in two files. `tokenizer` counts tokens of texts; `texts` takes (request id, texts of prompt
     blocks, texts of answer blocks) if they are kept.
+    `lost` is called with each line that a crash destroyed, in formats where that is no error: it is
+    counted and named, never raised. `has_boundaries`: the reader's requests with content blocks
+    come with their boundaries. `seen` holds the ids of an import's earlier requests (128-bit
+    hashes), for formats whose files copy each other's lines.
     """
 
     path: Path
     prefix: str = ""
     scope: str = ""
     bad: Bad = refuse
+    lost: Callable[[LogError], None] = field(default=lambda problem: None)
     position: Callable[[int], None] = field(default=lambda done: None)
     meta: LogMeta | None = None
     notes: list[str] = field(default_factory=list)
@@ -49,6 +54,8 @@ class Source:
     beside: tuple[Path, ...] = ()
     tokenizer: Tokenizer | None = None
     texts: Callable[[str, Sequence[str], Sequence[str]], None] | None = None
+    has_boundaries: bool = False
+    seen: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.scope = self.scope or unpacked_name(self.path.name)
@@ -179,29 +186,36 @@ def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
 
     Calls `source.bad` for a line that is no UTF-8 and for compressed data that end early.
     """
+    return lines_of(source.path, source.bad, source.bad, source.position)
+
+
+def lines_of(
+    path: Path, bad: Bad, not_text: Bad, position: Callable[[int], None]
+) -> Iterator[tuple[int, bytes]]:
+    """The same for one file; `not_text` gets the lines that are no UTF-8."""
     number = 0
     try:
-        stream = open_bytes(source.path)
+        stream = open_bytes(path)
     except OSError as problem:
-        source.bad(cannot_be_read(source.path, problem))
+        bad(cannot_be_read(path, problem))
         return
     try:
         for number, line in enumerate(stream, start=1):
             if number == 1 and line.startswith(b"\xef\xbb\xbf"):
                 line = line[3:]
             if number % 256 == 0:
-                source.position(_raw_position(stream))
+                position(_raw_position(stream))
             if not line.strip():
                 continue
             fault = utf8_fault(line)
             if fault is None:
                 yield number, line
             else:
-                source.bad(at(source.label, number, fault, "invalid UTF-8"))
+                not_text(at(str(path), number, fault, "invalid UTF-8"))
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
-        source.bad(damaged(source.label, number, problem))
+        bad(damaged(str(path), number, problem))
     except OSError as problem:
-        source.bad(cannot_be_read(source.path, problem))
+        bad(cannot_be_read(path, problem))
     finally:
         stream.close()
 

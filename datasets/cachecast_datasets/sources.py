@@ -20,6 +20,8 @@ from cachecast_datasets.readers import (
     anthropic_batch,
     azure_csv,
     cachecast_parquet,
+    claude_code,
+    codex,
     har,
     kv_cache_tester,
     kv_cache_tester_merged,
@@ -46,12 +48,14 @@ READERS: dict[str, Reader] = {
         cachecast_parquet, sketch, mooncake, kv_cache_tester, kv_cache_tester_merged, token_ids,
         litellm, langfuse, otel, openrouter, azure_csv, lmcache, sharegpt, tracelab,
         har, openai_batch, anthropic_batch, provider_pairs,
+        claude_code, codex,
     )
 }  # fmt: skip
 
 _HEAD_BYTES = 1 << 16
 _LONGEST_LINE = 1 << 28
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_LOOKS = 50  # at most twice as many files of a folder are looked at
 _KEY = re.compile(rb'"([A-Za-z_]+)"\s*:')
 
 
@@ -60,6 +64,8 @@ def sniff(path: Path) -> Reader:
 
     LogError if there is no such file, it is empty, or no format fits; the message lists them all.
     """
+    if path.is_dir():
+        return _of_folder(path)
     head = head_of(path)
     for reader in READERS.values():
         if reader.recognises(head):
@@ -72,10 +78,37 @@ def accepted() -> str:
     return "one of: " + "; ".join(reader.description for reader in READERS.values())
 
 
+def _of_folder(path: Path) -> Reader:
+    """The one reader that knows files of the folder; LogError if there is none, or several."""
+    readers = [reader for reader in READERS.values() if reader.files is not None]
+    fitting = [reader.name for reader in readers if _knows_files_of(reader, path)]
+    if len(fitting) == 1:
+        return READERS[fitting[0]]
+    if fitting:
+        problem = f"the folder holds logs of several kinds ({', '.join(fitting)}), expected one"
+        raise at(str(path), None, f"{problem}: name its folders or files one by one", "mixed logs")
+    kinds = ", ".join(reader.name for reader in readers)
+    problem = f"the folder holds no logs of a kind that is read from folders, expected {kinds}"
+    raise at(str(path), None, problem, "no logs")
+
+
+def _knows_files_of(reader: Reader, folder: Path) -> bool:
+    """Whether the reader recognises one of its files there, of a few all over the folder."""
+    assert reader.files is not None
+    files = reader.files(folder)
+    for file in files[:: max(1, len(files) // _LOOKS)]:
+        try:
+            if reader.recognises(head_of(file)):
+                return True
+        except LogError:  # an empty or broken file among others: the reader will say so
+            continue
+    return False
+
+
 def size_of(path: Path) -> int:
     """The bytes of a file, or of the session files of a folder; what cannot be read counts 0."""
-    folder = path.is_dir()
-    files = kv_cache_tester.session_files(path, lambda problem: None) if folder else [path]
+    readers = [reader.files for reader in READERS.values() if reader.files is not None]
+    files = {file for files in readers for file in files(path)} if path.is_dir() else {path}
     total = 0
     for file in files:
         with suppress(OSError):  # the reader says so
@@ -88,14 +121,6 @@ def head_of(path: Path) -> Head:
     fault = unreadable(path)
     if fault is not None:
         raise fault
-    if path.is_dir():
-        faults: list[LogError] = []
-        if not kv_cache_tester.session_files(path, faults.append):
-            if faults:
-                raise faults[0]
-            problem = "the folder holds no *.json, expected kv-cache-tester sessions"
-            raise at(str(path), None, problem, "no logs")
-        return Head(path, b"", frozenset())
     try:
         with open_bytes(path) as stream:
             magic = _first_bytes(stream)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import xxhash
 
+from cachecast_datasets.errors import LogError
 from cachecast_datasets.request import Request
 from cachecast_datasets.summary import Skip
 
@@ -19,6 +20,10 @@ class SkipTally:
         """One more fault."""
         count, example = self._found.get(reason, (0, message))
         self._found[reason] = (count + 1, example)
+
+    def problem(self, problem: LogError) -> None:
+        """One more fault, as its own message tells it."""
+        self.add(problem.reason, str(problem))
 
     def skips(self) -> list[Skip]:
         """The most frequent first."""

@@ -30,6 +30,14 @@ def text_path(out: Path) -> Path:
     return out.with_name(f"{stem}.text.parquet")
 
 
+def left_behind(out: Path) -> bool:
+    """Whether the texts of an earlier import lie beside `out`; no if their name is too long."""
+    try:
+        return text_path(out).exists()
+    except OSError:
+        return False
+
+
 class TextFile:
     """Takes the texts of one request after the other; `rows` counts the texts."""
 

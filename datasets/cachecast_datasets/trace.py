@@ -225,11 +225,9 @@ def _read(file: pq.ParquetFile, names: list[str], source: str) -> Iterator[pa.Re
     try:
         # a row group at a time: a batch over two of them would mix two dictionaries of names
         for group in range(file.num_row_groups):
-            for batch in file.iter_batches(
+            yield from file.iter_batches(
                 BATCH_ROWS, row_groups=[group], columns=names, use_threads=False
-            ):
-                batch.validate(full=True)  # text that is no UTF-8 would fail much later
-                yield batch
+            )
     except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
         what = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         problem_text = f"the Parquet is damaged ({what}), expected a whole Parquet file"

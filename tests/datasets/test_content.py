@@ -57,3 +57,27 @@ def test_shares_are_whole_and_sum_to_the_total(total: int, weights: list[int]) -
     parts = share_out(total, weights)
     assert sum(parts) == total
     assert min(parts) >= 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-29T10:15:02.5Z and 2026-11-29 10:15:02+01:00", "<time> and <time>"),
+        ("at 10:15 pm, 3.5 s", "at <time>, <n> s"),
+        ("on Sunday, 29 November, 2026; on May 3, 1999.", "on <date>; on <date>."),
+        ("29.11.2026 2026/1/2", "<date> <date>"),
+        ("  1999→day = 2", "  <n>→day = <n>"),  # a line number is no year
+        ("call_9f8e7d6c5b(x1, 'deadbeef01')", "<id>(x<n>, '<hex>')"),
+        ("naïve 7 café2 ", "naïve <n> café<n> "),
+        ("", ""),
+    ],
+)
+def test_each_volatile_part_is_replaced_by_what_it_is(text: str, expected: str) -> None:
+    assert masked(text) == expected
+
+
+@given(st.text(alphabet="a1-:/. \n→é_,TZ", max_size=60))
+def test_masking_leaves_no_digit_and_is_done_after_one_pass(text: str) -> None:
+    once = masked(text)
+    assert not any(character.isdigit() for character in once)
+    assert masked(once) == once

@@ -87,7 +87,7 @@ def block(tokens: int, **more: Any) -> dict[str, Any]:
     ("blocks", "message"),
     [
         ([block(100), block(29)],
-         "prompt_tokens is 128, expected 129, the sum of its blocks' tokens"),
+         "prompt_tokens is 128, expected at least 129, the sum of its blocks' tokens"),
         ([block(100), block(-5)], "blocks[1].tokens is -5, expected >= 0, never null"),
         ([block(128, kind="sound")],
          'blocks[0].kind is "sound", expected one of text, tool_definition, tool_use, '

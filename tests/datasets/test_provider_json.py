@@ -125,7 +125,7 @@ def test_a_marker_on_top_is_the_automatic_mode(
 def blocks_of(trace_of: TraceOf, **body: Any) -> list[Any]:
     (request,) = trace_of(pair(claude(**body), message(usage(100))))
     assert request.blocks is not None
-    return request.blocks
+    return list(request.blocks)
 
 
 def test_a_marker_is_not_part_of_the_content(trace_of: TraceOf) -> None:

@@ -1,5 +1,7 @@
 """Against the development traces beside the repository; skipped where they are absent."""
 
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -78,3 +80,63 @@ def test_sessions_keep_every_request_and_sub_agents_are_marked(
         assert one.boundaries.tokens == sorted(set(one.boundaries.tokens))
         numbers = np.array(one.boundaries.tokens) // 64 - 1
         assert one.token_blocks[numbers].tolist() == one.boundaries.hashes
+
+
+def records(dump: Path, path: Path) -> Path:
+    """The JSON Lines of a raw session that TraceLab dumped with separators between them."""
+    _, *texts = re.split(r"^===== record \d+ =====\n", dump.read_text(), flags=re.MULTILINE)
+    path.write_text("".join(json.dumps(json.loads(text)) + "\n" for text in texts))
+    return path
+
+
+def sums(trace: Trace) -> tuple[int, ...]:
+    """fresh, read, written, output."""
+    classes = ("cache_write_5m", "cache_write_30m", "cache_write_1h", "cache_write_unknown")
+    rows = [
+        (seen.fresh, seen.cache_read, sum(getattr(seen, name) for name in classes), seen.output)
+        for seen in (one.observed for one in trace)
+        if seen is not None
+    ]
+    return tuple(sum(column) for column in zip(*rows, strict=True))
+
+
+def test_tracelabs_claude_session_is_billed_to_the_token(
+    shared: Path, tmp_path: Path, import_all: ImportAll
+) -> None:
+    dump = found(shared / "traces" / "tracelab" / "claude_trace.json")
+    trace, summary = import_all(records(dump, tmp_path / "s.jsonl"))
+    assert (summary.rows, summary.warnings, summary.skipped) == (10, [], [])
+    assert sums(trace) == (3_039, 394_068, 21_086, 9_423)
+    requests = list(trace)
+    assert sum(one.prompt_tokens or 0 for one in requests) == 418_193
+    assert sum(one.tokens for one in requests[-1].blocks or ()) == requests[-1].prompt_tokens
+
+
+def test_tracelabs_codex_session_sums_to_its_last_total(
+    shared: Path, tmp_path: Path, import_all: ImportAll
+) -> None:
+    dump = found(shared / "traces" / "tracelab" / "codex_trace.json")
+    trace, summary = import_all(records(dump, tmp_path / "s.jsonl"))
+    assert (summary.rows, summary.evidence, summary.models) == (9, "blocks", ["gpt-5.4"])
+    # its last total_token_usage: 95,819 in, 79,488 of them cached, 1,912 out
+    assert sums(trace) == (95_819 - 79_488, 79_488, 0, 1_912)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "classes"),
+    [
+        ("ccusage_alpha_chat", 3, (600, 70, 75, 250)),
+        ("ccusage_beta_chat", 2, (130, 40, 15, 60)),
+        ("ccusage_codex_session-alpha", 2, (2_750, 750, 0, 425)),
+        ("claude-code-log_edge_cases", 4, (488, 0, 0, 435)),
+        ("claude-code-log_representative_messages", 5, (218, 0, 0, 445)),
+        ("claude-code-log_session_b", 1, (20, 0, 0, 35)),
+        ("claude-code-log_todowrite_examples", 6, (883, 0, 0, 328)),
+    ],
+)
+def test_fixtures_of_other_tools_are_read_to_the_token(
+    shared: Path, import_all: ImportAll, name: str, rows: int, classes: tuple[int, ...]
+) -> None:
+    path = found(shared / "traces" / "claude-code" / f"{name}.jsonl")
+    trace, summary = import_all(path, skip_bad=True)
+    assert (summary.rows, sums(trace)) == (rows, classes)

@@ -109,9 +109,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path) == (
-        "FILE: the folder holds no *.json, expected kv-cache-tester sessions"
-    )
+    assert refusal(tmp_path).startswith("FILE: the folder holds no logs of a kind that is read")
 
 
 @pytest.mark.parametrize("packing", ["gz", "zst"])

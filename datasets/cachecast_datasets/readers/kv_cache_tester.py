@@ -211,7 +211,7 @@ def _request(
 
 
 def _recognises(head: Head) -> bool:
-    return head.path.is_dir() or {"requests", "block_size"} <= head.keys
+    return {"requests", "block_size"} <= head.keys
 
 
 READER = Reader(
@@ -238,4 +238,5 @@ READER = Reader(
         "when sessions ran: all start at 0",
         "accounts, and what a provider reported",
     ),
+    files=session_files,
 )

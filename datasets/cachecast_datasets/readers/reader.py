@@ -47,6 +47,7 @@ class Reader:
     """One log format. `read` may yield in any order; the import sorts.
 
     `meta` describes every log of the format; a reader that learns more sets `source.meta`.
+    `files` lists the files of a folder that the format may be in, None where it reads no folders.
     `became` says of each field of the source what it is in the request log, `cannot_tell` what
     nobody can know from this format: docs/log-formats.md is made from them.
     """
@@ -56,5 +57,6 @@ class Reader:
     recognises: Callable[[Head], bool]
     read: Callable[[Source], Iterator[Request]]
     meta: LogMeta
+    files: Callable[[Path], list[Path]] | None = None
     became: Mapping[str, str] = field(default_factory=dict)
     cannot_tell: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ class Prompt:
         boundaries = request.boundaries
         assert boundaries is not None  # the world takes requests without them as reported
         stripped = 0
-        self.blocks: list[ContentBlock] | None = request.blocks
+        self.blocks: Sequence[ContentBlock] | None = request.blocks
         if strips_thinking and self.blocks is not None:
             self.blocks, stripped = without_old_thinking(self.blocks)
             if stripped:
@@ -102,7 +102,9 @@ class Prompt:
         return self.total
 
 
-def without_old_thinking(blocks: list[ContentBlock]) -> tuple[list[ContentBlock], int]:
+def without_old_thinking(
+    blocks: Sequence[ContentBlock],
+) -> tuple[Sequence[ContentBlock], int]:
     """The blocks as older Claude models see them, and how many tokens fell out.
 
     A user turn that is no tool result strips the thinking before it (Anthropic, 2026-08-22).
