@@ -144,6 +144,7 @@ _THREAD = "01a7c9e4-6d12-7b3a-9f42-8c6d5e1a0b73"
 
 def _captured(second: int) -> dict[str, Any]:
     """An entry of a HAR capture."""
+    answer = _ANSWER | {"id": f"msg_{second}"}
     return {
         "startedDateTime": f"2026-11-20T10:00:0{second}.250Z", "time": 2_500,
         "timings": {"send": 5, "wait": 655, "receive": 1_840},
@@ -153,7 +154,7 @@ def _captured(second: int) -> dict[str, Any]:
         },
         "response": {
             "status": 200, "headers": [],
-            "content": {"mimeType": "application/json", "text": json.dumps(_ANSWER)},
+            "content": {"mimeType": "application/json", "text": json.dumps(answer)},
         },
     }  # fmt: skip
 
@@ -175,7 +176,7 @@ EXAMPLES |= {
             for name in "ab"
         )), 2, line_by_line=True,
     ),
-    "provider-pairs": Example(
+    "provider-json": Example(
         lines_of(
             api.pair(_ASK, _ANSWER, id="1st"),
             api.pair(_ASK, _ANSWER | {"id": "msg_2"}, id="2nd"),

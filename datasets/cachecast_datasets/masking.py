@@ -124,7 +124,7 @@ def _masked_word(word: bytes) -> bytes:
         word = _YEAR_LAST.sub(b"<date>", _YEAR_FIRST.sub(b"<date>", word))
     if b":" in word:
         word = _TIME.sub(b"<time>", word)
-    if length >= 6:
+    if length >= 5:
         word = _HEX.sub(b"<hex>", word)
         if length >= 10 and (dash or b"_" in word):
             word = _ID.sub(b"<id>", word)

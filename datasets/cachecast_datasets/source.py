@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -80,6 +81,27 @@ def scopes(paths: Sequence[Path]) -> list[str]:
     distinct = set(paths)
     alone = {name for name in names if sum(unpacked_name(p.name) == name for p in distinct) == 1}
     return [name if name in alone else str(path) for name, path in zip(names, paths, strict=True)]
+
+
+def ignored(problem: LogError) -> None:
+    """For those who only look: the reader will tell of the fault."""
+
+
+def files_below(folder: Path, endings: tuple[str, ...], bad: Bad = ignored) -> list[Path]:
+    """The files of these endings below `folder`, in a fixed order, links and odd ones included.
+
+    `bad` is told of a folder that may not be read.
+    """
+
+    def closed(problem: OSError) -> None:
+        bad(cannot_be_read(Path(problem.filename), problem))
+
+    return sorted(
+        Path(place, name)
+        for place, _, names in os.walk(folder, onerror=closed)
+        for name in names
+        if name.endswith(endings)
+    )
 
 
 def unreadable(path: Path) -> LogError | None:
@@ -194,6 +216,10 @@ def lines_of(
 ) -> Iterator[tuple[int, bytes]]:
     """The same for one file; `not_text` gets the lines that are no UTF-8."""
     number = 0
+    fault = unreadable(path)
+    if fault is not None:
+        bad(fault)
+        return
     try:
         stream = open_bytes(path)
     except OSError as problem:
@@ -207,11 +233,11 @@ def lines_of(
                 position(_raw_position(stream))
             if not line.strip():
                 continue
-            fault = utf8_fault(line)
-            if fault is None:
+            wrong = utf8_fault(line)
+            if wrong is None:
                 yield number, line
             else:
-                not_text(at(str(path), number, fault, "invalid UTF-8"))
+                not_text(at(str(path), number, wrong, "invalid UTF-8"))
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
         bad(damaged(str(path), number, problem))
     except OSError as problem:

@@ -64,6 +64,9 @@ def sniff(path: Path) -> Reader:
 
     LogError if there is no such file, it is empty, or no format fits; the message lists them all.
     """
+    fault = unreadable(path)
+    if fault is not None:
+        raise fault
     if path.is_dir():
         return _of_folder(path)
     head = head_of(path)

@@ -67,6 +67,7 @@ def test_shares_are_whole_and_sum_to_the_total(total: int, weights: list[int]) -
         ("on Sunday, 29 November, 2026; on May 3, 1999.", "on <date>; on <date>."),
         ("29.11.2026 2026/1/2", "<date> <date>"),
         ("  1999→day = 2", "  <n>→day = <n>"),  # a line number is no year
+        ("cch=00f1e; cch=b2a4", "cch=<hex>; cch=b<n>a<n>"),
         ("call_9f8e7d6c5b(x1, 'deadbeef01')", "<id>(x<n>, '<hex>')"),
         ("naïve 7 café2 ", "naïve <n> café<n> "),
         ("", ""),

@@ -30,7 +30,7 @@ OUTPUT_PER_S = 40  # tokens; bounds the start of a request whose parent line is 
 def read(source: Source) -> Iterator[Request]:
     """The requests of a transcript, or of every transcript below a folder."""
     run = _Run(source)
-    files = transcript_files(source.path) if source.path.is_dir() else [source.path]
+    files = transcript_files(source.path, source.bad) if source.path.is_dir() else [source.path]
     # A sub-agent's file may repeat messages of the main one: what is no side chain is read first.
     main = [path for path in files if not path.name.startswith("agent-")]
     mixed: list[Path] = []
@@ -179,7 +179,8 @@ _MARKS = (
 
 
 def _recognises(head: Head) -> bool:
-    return any(mark <= head.keys for mark in _MARKS) and "payload" not in head.keys
+    others = {"payload", "startTime", "traceId"}  # Codex; Langfuse has a sessionId too
+    return any(mark <= head.keys for mark in _MARKS) and not others & head.keys
 
 
 READER = Reader(

@@ -28,7 +28,7 @@ def read(source: Source) -> Iterator[Request]:
     """The requests of a rollout, or of every rollout below a folder."""
     source.has_boundaries = True
     run = _Run(source)
-    files = transcript_files(source.path) if source.path.is_dir() else [source.path]
+    files = transcript_files(source.path, source.bad) if source.path.is_dir() else [source.path]
     for place in places(source, run.once(files)):
         if _is_exec(place.path):
             yield from run.exec_output(place)

@@ -4,7 +4,6 @@ Blocks of 64 tokens, ids that name whole prefixes, the partial last block droppe
 nested under a marker. Format: callanjfox/kv-cache-tester; read 2026-11.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from cachecast_datasets.checks import Bad, refuse
+from cachecast_datasets.checks import Bad
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.hashing import scoped_ids
 from cachecast_datasets.json_faults import decode, too_deep
@@ -23,7 +22,7 @@ from cachecast_datasets.readers.times import Seconds, microseconds
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.shown import named, shown
-from cachecast_datasets.source import Source, cannot_be_read, read_whole, unpacked_name
+from cachecast_datasets.source import Source, files_below, ignored, read_whole, unpacked_name
 
 _Id = Annotated[int, msgspec.Meta(ge=0)]
 _Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -78,21 +77,9 @@ class _Thread:
     system_tokens: int | None
 
 
-def session_files(folder: Path, bad: Bad = refuse) -> list[Path]:
-    """The JSON files below `folder`, in a fixed order, links and odd ones included.
-
-    `bad` is told of a folder that may not be read.
-    """
-
-    def closed(problem: OSError) -> None:
-        bad(cannot_be_read(Path(problem.filename), problem))
-
-    return sorted(
-        Path(place, name)
-        for place, _, names in os.walk(folder, onerror=closed)
-        for name in names
-        if name.endswith((".json", ".json.gz", ".json.zst"))
-    )
+def session_files(folder: Path, bad: Bad = ignored) -> list[Path]:
+    """The JSON files below `folder`: see files_below."""
+    return files_below(folder, (".json", ".json.gz", ".json.zst"), bad)
 
 
 def read(source: Source) -> Iterator[Request]:

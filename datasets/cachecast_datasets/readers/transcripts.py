@@ -11,18 +11,16 @@ import xxhash
 from cachecast_datasets.checks import Bad
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.json_faults import decode
-from cachecast_datasets.source import Source, lines_of
+from cachecast_datasets.source import Source, files_below, ignored, lines_of
 
 _T = TypeVar("_T")
 _CRASHES = ("cut short", "not JSON")
 _ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 
 
-def transcript_files(folder: Path) -> list[Path]:
-    """The JSON Lines below `folder`, in a fixed order."""
-    return sorted(
-        path for path in folder.rglob("*.jsonl*") if path.name.endswith(_ENDINGS) and path.is_file()
-    )
+def transcript_files(folder: Path, bad: Bad = ignored) -> list[Path]:
+    """The JSON Lines below `folder`: see files_below."""
+    return files_below(folder, _ENDINGS, bad)
 
 
 @dataclass(slots=True)
