@@ -111,7 +111,8 @@ def test_accounts_do_not_see_each_other(scenario: str, lines: list[Line]) -> Non
 @few
 @given(scenarios, logs)
 def test_times_may_be_moved_as_a_whole(scenario: str, lines: list[Line]) -> None:
-    later = [entry | {"at": round(entry["at"] + 12_345.5, 6)} for entry in lines]
+    # by whole minutes: OpenAI's overflow counts the requests of a calendar minute
+    later = [entry | {"at": round(entry["at"] + 12_360, 6)} for entry in lines]
     assert play(scenario, *later) == play(scenario, *lines)
 
 

@@ -101,6 +101,9 @@ class TranscriptFile:
             return
         self._place.is_ours = True
         if not is_given(line.message):
+            if line.type == "assistant":
+                problem = "an assistant line without a message, expected its usage in one"
+                self._place.lost(self._place.at(number, problem, "another kind of line"))
             parts = []
             if is_given(line.attachment):
                 parts = [plain_part(msgspec.json.decode(line.attachment), "user", "attachment")]
