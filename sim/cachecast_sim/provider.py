@@ -111,12 +111,20 @@ class Desk:
             return _outcome(request, ordinal, usage, match, unstarted=True)
         self.estimated_first_tokens += request.first_token_s is None
         delay_us = first_token_us(
-            request.prompt_tokens or 0, match.hit_tokens, request.first_token_s, request.end_s,
+            _prompt_size(request), match.hit_tokens, request.first_token_s, request.end_s,
             self.first_token_s,
         )  # fmt: skip
         waiting = Waiting(delay_us, request, ordinal, rules, match)
         # a first token at once is readable for the next arrival of this very moment
         return waiting if delay_us else waiting.start(now_us)
+
+
+def _prompt_size(request: Request) -> int:
+    """The prompt's tokens; where the log has no count, what its blocks are estimated at."""
+    if request.prompt_tokens is not None:
+        return request.prompt_tokens
+    tokens = request.boundaries.tokens if request.boundaries is not None else ()
+    return tokens[-1] if tokens else 0
 
 
 def _outcome(

@@ -52,3 +52,42 @@ def test_predicted_usage_is_observed_usage(tmp_path: Path, run_cli: RunCli) -> N
     code, out, _ = run_cli("bill", log, "--per-request", "--json")
     reasons = [json.loads(line)["reason"] for line in out.splitlines()]
     assert reasons == ["cold_start", None, "ttl_expired"]
+
+
+def test_pairs_without_usage_are_simulated_with_sizes_that_are_named_an_estimate(
+    tmp_path: Path, run_cli: RunCli
+) -> None:
+    """A second turn reads all that the first one wrote."""
+    asked = ["First question " * 800, "Fine.", "Second one " * 50]
+    rows = [turn(asked[:1], {}, 0), turn(asked, {}, 1)]
+    for row in rows:
+        del row["response"]["usage"]
+    log = tmp_path / "pairs.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    code, out, notes = run_cli("bill", log, "--as", "claude-opus-5", "--per-request", "--json")
+
+    assert code == 0
+    assert "no prompt size reported: the blocks are an estimate" in notes
+    first, second = [json.loads(line)["usage"] for line in out.splitlines()]
+    written = first["cache_write_5m"] + first["cache_write_1h"]
+    assert written > 0
+    assert second["cache_read"] == written
+
+
+def test_generated_pairs_keep_their_times(tmp_path: Path, run_cli: RunCli) -> None:
+    log, sketch = tmp_path / "pairs.jsonl", tmp_path / "sketch.jsonl"
+    common = ("generate", "coding-agent", "--requests", "12", "--seed", "3")
+    assert run_cli(*common, "--format", "pairs", "-o", log)[0] == 0
+    assert run_cli(*common, "-o", sketch)[0] == 0
+    shares = []
+    for path in (log, sketch):
+        code, out, notes = run_cli("bill", path, "--as", "claude-opus-5", "--json")
+        assert code == 0
+        assert "no times in the file" not in notes
+        assert "first token" not in out  # none had to be estimated
+        usage_of = json.loads(out)["scenarios"][0]["usage"]
+        shares.append(
+            usage_of["cache_read"] / (usage_of["cache_read"] + usage_of["cache_write_5m"])
+        )
+    assert abs(shares[0] - shares[1]) < 0.02  # the sizes of the texts are estimates

@@ -125,9 +125,9 @@ def test_a_pair_holds_the_prompt_as_text_four_characters_a_token() -> None:
 
     body = row["request"]
     assert list(row) == [
-        "id", "session", "account", "sent", "first_token_s", "end_s", "request", "response",
+        "id", "session", "account", "start_time", "first_token_s", "end_s", "request", "response",
     ]  # fmt: skip
-    assert row["sent"].startswith("2026-11-02T09:00:")
+    assert row["start_time"].startswith("2026-11-02T09:00:")
     assert len(body["tools"]) == 60
     assert body["system"][0]["text"].startswith("It is 2026-11-02T09:00:")
     assert body["system"][1]["cache_control"] == {"type": "ephemeral"}

@@ -14,11 +14,11 @@ VAGUE = ("timestamp", "time", "ts", "created_at", "createdAt", "date")
 END = ("end_time", "endTime", "ended_at", "finished_at", "completed_at", "response_time", "end")
 FIRST = ("first_token_time", "first_token_at", "completionStartTime", "completion_start_time")
 SECONDS = {
-    "duration_s": 1, "duration": 1, "latency": 1, "latency_s": 1, "took": 1,
+    "duration_s": 1, "duration": 1, "latency": 1, "latency_s": 1, "took": 1, "end_s": 1,
     "duration_ms": 1000, "latency_ms": 1000, "durationMs": 1000, "elapsed_ms": 1000,
 }  # fmt: skip
 FIRST_SECONDS = {
-    "ttft": 1, "ttft_s": 1, "time_to_first_token": 1, "ttft_ms": 1000,
+    "ttft": 1, "ttft_s": 1, "first_token_s": 1, "time_to_first_token": 1, "ttft_ms": 1000,
     "time_to_first_token_ms": 1000, "timeToFirstToken": 1,
 }  # fmt: skip
 

@@ -1,6 +1,6 @@
 """Synthetic requests as lines of a log: the sketch format, or request and response JSON with text.
 
-The JSON is Anthropic's Messages API: `{"id", "session", "account", "sent", "first_token_s",
+The JSON is Anthropic's Messages API: `{"id", "session", "account", "start_time", "first_token_s",
 "end_s", "request", "response"}`. Its text is made of short words, four characters a token, fixed
 by the content's name.
 """
@@ -88,7 +88,7 @@ def pair_line(w: Workload, call: Call, usage: bool = False) -> bytes:
         "id": call.id,
         "session": call.session,
         "account": ACCOUNT,
-        "sent": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "start_time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "first_token_s": call.first_token_s,
         "end_s": call.end_s,
         "request": _request(w, call, moment),
