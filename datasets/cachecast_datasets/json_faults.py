@@ -32,11 +32,14 @@ def decode(
     line: int | None,
     names: Mapping[int, str] | None = None,
     keys: Mapping[str, Collection[str]] | None = None,
+    *,
+    is_part: bool = False,
 ) -> _T:
     """The decoded value, or a LogError with the place, the field, its value and what is accepted.
 
     `names` are the names of positions in the innermost arrays (a sketch's prompt items), `keys`
     the known keys by the field whose value has them ("" is the whole object).
+    `is_part`: a part of JSON that was decoded here before, where no key stood twice.
     """
     try:
         value = decoder.decode(data)
@@ -46,7 +49,7 @@ def decode(
         raise _malformed(problem, data, source, line) from problem
     except RecursionError as problem:
         raise too_deep(source, line) from problem
-    repeated = repeated_key(data)
+    repeated = None if is_part else repeated_key(data)
     if repeated is not None:
         text = f"{named(repeated)} is there twice in one object, expected once"
         raise at(source, line, text, "repeated key")

@@ -6,8 +6,9 @@ from typing import Any
 
 # Numbers, commas and white space go first: of a file of block ids nearly nothing is left. Keys may
 # become equal by that ("a1" and "a2"), never different, so only a finding is looked at again.
+# So do escaped backslashes and quotes: a string then ends at the next quote.
 _FILLER = b"0123456789, \t\r\n"
-_TOKEN = re.compile(rb'[{}]|"([^"\\]*(?:\\.[^"\\]*)*)"(:?)', re.DOTALL)
+_TOKEN = re.compile(rb'([{}])|"([^"]*)"(:?)')
 
 
 class _RepeatedError(Exception):
@@ -19,7 +20,8 @@ def repeated_key(data: bytes) -> str | None:
 
     About 0.3 µs for each string in it, and 1 ns a byte.
     """
-    if not _suspect(data.translate(None, _FILLER)):
+    thin = data.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _FILLER)
+    if not _suspect(thin):
         return None
     try:
         json.loads(data.decode(), object_pairs_hook=_pairs, parse_int=str, parse_float=str)
@@ -32,17 +34,16 @@ def repeated_key(data: bytes) -> str | None:
 
 def _suspect(thin: bytes) -> bool:
     open_objects: list[set[bytes]] = []
-    for match in _TOKEN.finditer(thin):
-        token = match[0]
-        if token == b"{":
-            open_objects.append(set())
-        elif token == b"}":
-            open_objects.pop()
-        elif match[2]:
-            key, known = match[1], open_objects[-1]
+    for brace, key, colon in _TOKEN.findall(thin):
+        if colon:
+            known = open_objects[-1]
             if key in known or b"\\" in key:
                 return True
             known.add(key)
+        elif brace == b"{":
+            open_objects.append(set())
+        elif brace:
+            open_objects.pop()
     return False
 
 

@@ -109,7 +109,7 @@ class TranscriptFile:
                 parts = [plain_part(msgspec.json.decode(line.attachment), "user", "attachment")]
             self._add_node(number, line, parts)
             return
-        message = self._place.decode(MESSAGES, bytes(line.message), number)
+        message = self._place.part(MESSAGES, bytes(line.message), number)
         if "assistant" in (line.type, message.role):
             self._assistant(number, line, message)
         else:
@@ -137,7 +137,7 @@ class TranscriptFile:
             return
         if line.timestamp is None:
             raise ValueError("timestamp is missing, expected the line's time")
-        usage = self._place.decode(USAGES, bytes(message.usage), number)
+        usage = self._place.part(USAGES, bytes(message.usage), number)
         call = self._call(number, line, message, usage)
         hashes = {part.hash for part in call.parts}
         call.parts += [part for part in parts if part.hash not in hashes]

@@ -93,7 +93,7 @@ class _Run:
                     thread, before = line.thread_id or thread, None
                 if line.type == "turn.completed" and bytes(line.usage):
                     raw = bytes(line.usage)
-                    usage = place.decode(USAGES, raw, number)
+                    usage = place.part(USAGES, raw, number)
                     request = _turn(thread, self._turns + 1, number, usage.since(before), raw)
                     before = usage
                     self._turns += 1

@@ -144,15 +144,15 @@ class RolloutFile:
             self._started_us = time_us
         payload = bytes(line.payload)
         if line.type == "session_meta":
-            self._begin(self._place.decode(METAS, payload, number))
+            self._begin(self._place.part(METAS, payload, number))
         elif line.type == "turn_context":
-            context = self._place.decode(CONTEXTS, payload, number)
+            context = self._place.part(CONTEXTS, payload, number)
             self._context = TurnContext(
                 context.model or self._context.model, context.effort or self._context.effort
             )
         elif line.type in ("response_item", "compacted", "event_msg"):
             if b'"token_count"' in payload[:200] and line.type == "event_msg":
-                counted = self._place.decode(TOKEN_COUNTS, payload, number)
+                counted = self._place.part(TOKEN_COUNTS, payload, number)
                 return None if counted.info is None else self._count(number, counted.info, time_us)
             value = msgspec.json.decode(payload)
             if not isinstance(value, dict):
@@ -232,7 +232,7 @@ class RolloutFile:
 
     def _usage(self, number: int, raw: msgspec.Raw) -> TokenUsage | None:
         data = bytes(raw)
-        return None if data in (b"", b"null") else self._place.decode(USAGES, data, number)
+        return None if data in (b"", b"null") else self._place.part(USAGES, data, number)
 
     def _grow(self, total: int) -> Prompt | None:
         """The prompt of the call that just ended; None if the file shows nothing of it."""

@@ -66,6 +66,10 @@ class Place:
         """The decoded value, or a LogError that says what is wrong with it."""
         return decode(decoder, data, str(self.path), number)
 
+    def part(self, decoder: "msgspec.json.Decoder[_T]", data: bytes, number: int) -> _T:
+        """The same for what is inside a line that was decoded before."""
+        return decode(decoder, data, str(self.path), number, is_part=True)
+
     def refuse(self, number: int, problem: ValueError | LogError | RecursionError) -> None:
         """Report a line: as lost if a crash may have made it what it is, else as bad."""
         if isinstance(problem, RecursionError):
