@@ -20,6 +20,8 @@ from cachecast_datasets.repeated_keys import repeated_key
         ('{"a": "x\\": {\\"a\\": 1", "b": {"a": 1}, "c": [{"a": 1}, {"a": 1}]}', None),
         ('{"x": ["a", "b", "a"], "y": "x"}', None),
         ('["{", "}"]', None),
+        (r'{"x\\": "", "a": 1, "a": 2}', "a"),
+        (r'{"x\"": "", "a": 1, "a": 2}', "a"),
     ],
 )
 def test_a_key_that_is_there_twice_in_one_object_is_found(text: str, key: str | None) -> None:
