@@ -62,18 +62,16 @@ def read(source: Source) -> Iterator[Request]:
 def _rows(source: Source) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """(number, place, object) of each pair: one a line, or of one JSON value."""
     if _by_lines(source):
-        for number, line in read_lines(source):
-            try:
-                row = decode(_DECODER, line, source.label, number)
-            except LogError as error:
-                source.bad(error)
-            else:
-                yield number, f"line {number}", row
+        yield from _line_rows(source)
         return
+    text = read_whole(source, source.path)
     try:
-        value = decode(_ANY, read_whole(source, source.path), source.label, None)
+        value = decode(_ANY, text, source.label, None)
     except LogError as error:
-        source.bad(error)
+        if any(_is_object(line) for line in text.split(b"\n")):
+            yield from _line_rows(source)  # lines after all, of which the first is broken
+        else:
+            source.bad(error)
         return
     items = value if isinstance(value, list) else [value]
     for number, row in enumerate(items, start=1):
@@ -82,6 +80,24 @@ def _rows(source: Source) -> Iterator[tuple[int, str, dict[str, Any]]]:
         else:
             problem = f"is {shown(row)}, expected an object with a request and a response"
             source.bad(fault(source, f"item {number}", problem))
+
+
+def _line_rows(source: Source) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    for number, line in read_lines(source):
+        try:
+            row = decode(_DECODER, line, source.label, number)
+        except LogError as error:
+            source.bad(error)
+        else:
+            yield number, f"line {number}", row
+
+
+def _is_object(line: bytes) -> bool:
+    """Whether the line, unindented, is one whole object: never so within indented JSON."""
+    try:
+        return line.startswith(b"{") and bool(_DECODER.decode(line))
+    except (msgspec.DecodeError, UnicodeError):
+        return False
 
 
 def _by_lines(source: Source) -> bool:
