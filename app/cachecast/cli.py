@@ -45,7 +45,9 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """What did the prompt cache do to your bill, and why did requests miss?
 
+    \b
     Point it at a request log:  cachecast bill LOG --as claude-opus-5 --as gpt-6-sol
+    No log at hand?             cachecast demo
     """
 
 

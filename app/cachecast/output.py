@@ -45,6 +45,12 @@ def print_table(*variants: Table) -> None:
     Console(file=sys.stdout, width=width, highlight=False).print(chosen)
 
 
+def has_colours() -> bool:
+    """Whether a colour in a table is one on the screen too."""
+    console = Console(file=sys.stdout)
+    return console.is_terminal and console.color_system is not None and not console.no_color
+
+
 def _natural_width(table: Table) -> int:
     wide = Console(width=10_000)
     return max(Measurement.get(wide, wide.options, table).maximum, len(str(table.title or "")))

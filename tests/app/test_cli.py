@@ -7,6 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from usage_logs import LOGS
+
+from cachecast.cli import COMMANDS
+from cachecast_datasets.sources import READERS
 
 RunCli = Callable[..., tuple[int, str, str]]
 
@@ -110,3 +114,50 @@ def test_a_damaged_run_is_one_sentence(run_cli: RunCli, log: Path, tmp_path: Pat
     (run / "ledger.parquet").unlink()
     code, _, err = run_cli("sql", run)
     assert (code, err) == (2, f"cachecast: {run}: the run is damaged, ledger.parquet is missing\n")
+
+
+def test_the_list_of_commands_has_whole_sentences(run_cli: RunCli) -> None:
+    commands = run_cli("--help")[1].split("Commands:\n")[1].splitlines()
+    assert [line.split()[0] for line in commands] == list(COMMANDS)
+    assert all(line.endswith(".") and not line.endswith("...") for line in commands)
+
+
+def test_the_help_of_import_lists_every_format_in_lines_that_fit(run_cli: RunCli) -> None:
+    lines = run_cli("import", "--help")[1].splitlines()
+    for name in READERS:
+        assert any(line.split()[:1] == [name] for line in lines), name
+    assert max(map(len, lines)) <= 80
+
+
+def test_an_import_says_what_to_do_next(run_cli: RunCli, log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "log.parquet"
+    assert f"cachecast bill {out} --as log" in run_cli("import", log, "-o", out)[2]
+
+    nameless = tmp_path / "blocks.jsonl"
+    nameless.write_text('{"timestamp": 0, "input_length": 9, "hash_ids": [1]}\n')
+    out = tmp_path / "blocks.parquet"
+    assert f"cachecast bill {out} --as MODEL" in run_cli("import", nameless, "-o", out)[2]
+
+
+def test_what_is_assumed_is_said_once_with_the_scenarios_that_it_holds_for(
+    run_cli: RunCli, log: Path
+) -> None:
+    scenarios = ("claude-opus-5", "claude-opus-5,ttl=1h", "gpt-6-sol")
+    words = [word for name in scenarios for word in ("--as", name)]
+    lines = run_cli("bill", log, *words)[2].splitlines()
+
+    assert len(lines) == len(set(lines))
+    (read,) = (line for line in lines if "claude-opus-5: price read on " in line)
+    assert read.startswith("  • claude-opus-5: price")
+    (marks,) = (line for line in lines if "markers as the log has them" in line)
+    assert marks.startswith("  • claude-opus-5; claude-opus-5,ttl=1h: markers")
+    assert "  green: the cheapest" not in lines  # there are no colours in a pipe
+
+
+def test_a_log_of_counts_has_no_empty_table_of_misses(run_cli: RunCli, tmp_path: Path) -> None:
+    log = tmp_path / "spend.csv"
+    log.write_text(LOGS["litellm.csv"][1])
+    code, out, _ = run_cli("bill", log, "--as", "log")
+    assert code == 0
+    assert "predicted against observed" in out
+    assert "Why prompt tokens were not read" not in out

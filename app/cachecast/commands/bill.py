@@ -28,7 +28,7 @@ from cachecast_sim.grouping import keys_of
 from cachecast_sim.ledger import LedgerRow
 
 
-@click.command("bill")
+@click.command("bill", short_help="What a log costs, and why its requests missed.")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
 @click.option(
     "--as", "models", multiple=True, metavar="MODEL[,key=value]",
@@ -66,10 +66,13 @@ def command(
       lookup=2+50|50|80, hidden=N, tail=N, overflow=off|N                (OpenAI)
       interval=off|N, unit=off|N, output_units=on|off, build_delay=S     (DeepSeek)
 
-    LOG: cachecast Parquet, sketch, Mooncake, kv-cache-tester or token-id JSON (gz and zst too).
-    docs/reasons.md explains the reasons.
+    LOG: everything that `cachecast import --help` lists, such as ~/.claude/projects, ~/.codex, a
+    HAR capture or a Langfuse export. docs/reasons.md explains the reasons.
 
-    Example:  cachecast bill log.jsonl --as claude-opus-5 --as claude-opus-5,ttl=1h --as gpt-6-sol
+    \b
+    Example:
+      cachecast bill log.jsonl --as claude-opus-5 --as claude-opus-5,ttl=1h \\
+        --as gpt-6-sol
     """
     if out is not None:
         _check_place(out, logs)

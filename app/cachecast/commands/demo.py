@@ -25,7 +25,7 @@ DRAW = (
 )
 
 
-@click.command("demo")
+@click.command("demo", short_help="The bill of a small log that comes with cachecast.")
 @click.option("--json", "as_json", is_flag=True, help="The same as `bill --json`.")
 def command(as_json: bool) -> None:
     """Bill the built-in log of a coding team under four scenarios.

@@ -65,7 +65,11 @@ def _parameters(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command("generate", epilog=f"{EXAMPLE}\n{_defaults()}")
+@click.command(
+    "generate",
+    epilog=f"{EXAMPLE}\n{_defaults()}",
+    short_help="Write a synthetic log, for those who have none.",
+)
 @click.argument("kind", type=click.Choice(list(KINDS)))
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path),
               help="File to write; compressed if its name ends in .gz or .zst.")  # fmt: skip
@@ -131,7 +135,7 @@ def command(
              "out": str(out), "parameters": parameters}
         )  # fmt: skip
         return
-    table = Table(show_header=False)
+    table = Table(show_header=False, box=None)
     table.add_row("requests", f"{made[0]:,}")
     table.add_row("sessions", f"{made[1]:,}")
     table.add_row("written to", escape(str(out)))

@@ -10,7 +10,7 @@ from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.listing import listing
 
 
-@click.command()
+@click.command(short_help="List the models that have a price.")
 @click.argument("name", required=False)
 @click.option("--provider", metavar="P", help="Only this provider's models.")
 @click.option(

@@ -21,7 +21,7 @@ from cachecast_pricing.reading import APIS
 _MOST_INT_DIGITS = 30  # longer ones are decimals, which have no limit of digits
 
 
-@click.command()
+@click.command(short_help="Price one usage object, class by class.")
 @click.option("--model", required=True, metavar="M", help="The model whose prices are used.")
 @click.option("--provider", metavar="P", help="Whose price list, where several list the model.")
 @click.option("--api", metavar="A", help=f"Whose usage object it is: {', '.join(APIS)}.")
