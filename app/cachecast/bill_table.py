@@ -10,7 +10,7 @@ from rich.table import Table
 from cachecast.billing import Bill
 from cachecast.miss_table import misses_compared, misses_of_one
 from cachecast.observed_table import gap_table, observed_table
-from cachecast.output import has_colours, money_column, notes, print_table, share, tokens
+from cachecast.output import counted, has_colours, money_column, notes, print_table, share, tokens
 from cachecast_pricing.money import to_decimal
 from cachecast_sim.totals import Totals
 
@@ -96,7 +96,9 @@ def _comparison(
     bills: Sequence[Bill], rows: Sequence[tuple[str, ...]], names: Sequence[str]
 ) -> Table:
     first = bills[0].totals
-    table = _table(f"{first.requests:,} requests, {first.prompt_tokens:,} prompt tokens")
+    table = _table(
+        f"{counted(first.requests, 'request')}, {counted(first.prompt_tokens, 'prompt token')}"
+    )
     table.add_column("scenario", overflow="fold")
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)

@@ -61,6 +61,11 @@ def tokens(count: int | None) -> str:
     return "unknown" if count is None else f"{count:,}"
 
 
+def counted(number: int, what: str) -> str:
+    """`1 request`, `2,000 requests`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 _SIGNS = {"USD": "$", "CNY": "¥"}
 # significant digits: of an amount alone, and of the smallest in a column
 _DIGITS_ALONE, _DIGITS_IN_COLUMN = 3, 2

@@ -192,6 +192,7 @@ class _Import:
 
     def _bad(self, problem: LogError) -> None:
         if not self._skip_bad:
+            problem.skippable = True
             raise problem
         self._skipped.problem(problem)
 

@@ -161,3 +161,19 @@ def test_a_log_of_counts_has_no_empty_table_of_misses(run_cli: RunCli, tmp_path:
     assert code == 0
     assert "predicted against observed" in out
     assert "Why prompt tokens were not read" not in out
+
+
+def test_bad_input_that_can_be_skipped_says_so_and_other_bad_input_does_not(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    log, none = tmp_path / "log.jsonl", tmp_path / "none"
+    log.write_text(json.dumps(ROWS[0]) + "\n" + '{"at": -1}\n')
+
+    code, _, err = run_cli("bill", log)
+    assert code == 2
+    assert err.startswith(f"cachecast: {log} line 2: ")
+    assert err.endswith("; --skip-bad leaves out what is bad and counts it\n")
+    code, out, _ = run_cli("bill", log, "--skip-bad")
+    assert (code, out.splitlines()[0].rstrip()) == (0, "1 request, 6,000 prompt tokens")
+
+    assert "--skip-bad" not in run_cli("bill", none)[2]
