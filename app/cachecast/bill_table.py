@@ -146,7 +146,7 @@ def _assumptions(bills: Sequence[Bill]) -> None:
     if has_colours() and len([bill for bill in bills if bill.totals.priced]) > 1:
         lines.append("  green: the cheapest")
     for line in lines:
-        notes.print(line, style="dim", markup=False, soft_wrap=True)
+        notes.print(line, style="dim", markup=False)
 
 
 def _assumed(bills: Sequence[Bill]) -> Iterator[str]:

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-notes = Console(stderr=True, highlight=False)
+# never broken into lines: a command in a note is there to be copied
+notes = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

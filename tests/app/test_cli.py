@@ -1,6 +1,7 @@
 """The command line as a process: exit codes, lost outputs, and folders that are not ours."""
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -138,6 +139,11 @@ def test_an_import_says_what_to_do_next(run_cli: RunCli, log: Path, tmp_path: Pa
     out = tmp_path / "blocks.parquet"
     assert f"cachecast bill {out} --as MODEL" in run_cli("import", nameless, "-o", out)[2]
 
+    salt, shared = tmp_path / "salt", tmp_path / "shared.jsonl"  # a shape without models
+    salt.write_text("sixteen bytes 16")
+    said = run_cli("import", log, "-o", shared, "--anonymise", "--salt", salt)[2]
+    assert f"cachecast bill {shared} --as MODEL" in said
+
 
 def test_what_is_assumed_is_said_once_with_the_scenarios_that_it_holds_for(
     run_cli: RunCli, log: Path
@@ -177,3 +183,14 @@ def test_bad_input_that_can_be_skipped_says_so_and_other_bad_input_does_not(
     assert (code, out.splitlines()[0].rstrip()) == (0, "1 request, 6,000 prompt tokens")
 
     assert "--skip-bad" not in run_cli("bill", none)[2]
+
+
+def test_a_command_in_a_note_can_be_copied_whatever_the_path(
+    run_cli: RunCli, log: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / ("long " * 30) / "[run]"
+    run.parent.mkdir()
+    last = run_cli("bill", log, "-o", run)[2].splitlines()[-1]
+    assert last.endswith(
+        f'cachecast sql {shlex.quote(str(run))} "select * from by_reason order by cost desc"'
+    )

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -78,7 +79,7 @@ def command(
         _check_place(out, logs)
     catalog = load_catalog(rates)
     for remark in catalog.notes:
-        notes.print(f"note: {remark}", markup=False, soft_wrap=True)
+        notes.print(f"note: {remark}", markup=False)
     scenarios = scenarios_of(models, catalog)
     keys = keys_of(by)
     with contextlib.ExitStack() as stack:
@@ -112,7 +113,8 @@ def command(
         return
     print_bills(bills, [name for name, _ in keys])
     if out is not None:
-        notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from by_reason"')
+        asked = f'cachecast sql {quote(str(out))} "select * from by_reason order by cost desc"'
+        notes.print(f"written to {out}; ask it with:  {asked}", markup=False)
 
 
 def _check_place(out: Path, logs: tuple[Path, ...]) -> None:

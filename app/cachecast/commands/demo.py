@@ -49,8 +49,8 @@ def command(as_json: bool) -> None:
         print_json({"scenarios": [bill_json(bill, []) for bill in bills]})
         return
     for warning in trace.warnings:
-        notes.print(f"note: {warning}", soft_wrap=True)
+        notes.print(f"note: {warning}", markup=False)
     print_bills(bills, [])
     chosen = " ".join(f"--as {model}" for model in MODELS)
-    notes.print(f"\nThe same for your own log:  cachecast bill LOG {chosen}", soft_wrap=True)
-    notes.print(f"This log is a draw of:  cachecast generate {DRAW} -o LOG", soft_wrap=True)
+    notes.print(f"\nThe same for your own log:  cachecast bill LOG {chosen}")
+    notes.print(f"This log is a draw of:  cachecast generate {DRAW} -o LOG")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -140,4 +141,4 @@ def command(
     table.add_row("sessions", f"{made[1]:,}")
     table.add_row("written to", escape(str(out)))
     print_table(table)
-    notes.print(f"what it costs:  cachecast bill {out} --as log", markup=False, soft_wrap=True)
+    notes.print(f"what it costs:  cachecast bill {quote(str(out))} --as log", markup=False)

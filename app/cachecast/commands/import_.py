@@ -3,6 +3,7 @@
 import math
 import textwrap
 from pathlib import Path
+from shlex import quote
 
 import click
 from rich.markup import escape
@@ -111,18 +112,20 @@ def command(
             progress=report,
         )
     for warning in (*summary.warnings, *((_KEPT,) if anonymise else ())):
-        notes.print(f"note: {escape(warning)}", soft_wrap=True)
+        notes.print(f"note: {escape(warning)}")
     if as_json:
         print_json(as_contract(summary))
     else:
         print_table(as_table(summary))
-        notes.print(f"what it costs:  cachecast bill {out} {_scenario(summary)}", markup=False,
-                    soft_wrap=True)  # fmt: skip
+        notes.print(
+            f"what it costs:  cachecast bill {quote(str(out))} {_scenario(summary)}", markup=False
+        )
 
 
 def _scenario(summary: ImportSummary) -> str:
-    """`log`, where the log names models."""
-    return "--as log" if summary.models else "--as MODEL"
+    """`log`, where what was written names models; the Mooncake shape does not."""
+    names_models = bool(summary.models) and summary.out.suffix != ".jsonl"
+    return "--as log" if names_models else "--as MODEL"
 
 
 def _anonymiser(anonymise: bool, salt: Path | None, keep_text: bool) -> Anonymiser | None:

@@ -35,4 +35,4 @@ def command(name: str | None, provider: str | None, rates: Path | None, as_json:
         return
     output.print_table(*model_tables(rows))
     for note in catalog.notes:
-        output.notes.print(f"note: {note}", markup=False, soft_wrap=True)
+        output.notes.print(f"note: {note}", markup=False)

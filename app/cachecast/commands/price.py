@@ -58,7 +58,7 @@ def command(
         return
     output.print_table(price_table(priced))
     for note in priced.notes:
-        output.notes.print(f"note: {note}", markup=False, soft_wrap=True)
+        output.notes.print(f"note: {note}", markup=False)
 
 
 def _read(source: str) -> dict[str, Any]:
