@@ -63,7 +63,7 @@ class JobMaker:
     def _enter(
         self, tree: PrefixTree, ids: list[int], per_id: int, known: int
     ) -> tuple[list[Piece], int]:
-        """The path over `known` blocks; an id that covers only a part of its blocks stands alone."""
+        """The path over `known` blocks; an id of which only a part counts stands alone."""
         whole = known // per_id
         try:
             path, shared = tree.enter(ids[:whole])

@@ -1,16 +1,17 @@
 """The fleet world: SimPy moves time from arrival to arrival and from step to step, nothing else."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Protocol
 
 import simpy
 from simpy.core import EmptySchedule
-from simpy.events import Event
+from simpy.events import Event, EventPriority
 
 from cachecast_sim.fleet.job import Job
 
-AFTER_ARRIVALS = 2  # SimPy's own events have priority 0 and 1: a step sees all arrivals of its time
+# SimPy's own events have priority 0 and 1: a step sees all arrivals of its time
+AFTER_ARRIVALS = EventPriority(2)
 
 
 class EngineServer(Protocol):
@@ -104,7 +105,7 @@ class FleetWorld:
         if self._in_flight:
             raise RuntimeError(f"{self._in_flight} requests are in flight and nothing moves them")
 
-    def _arrivals(self, jobs: Iterable[Job]) -> Iterator[Event]:
+    def _arrivals(self, jobs: Iterable[Job]) -> Generator[Event, None, None]:
         env = self.env
         for job in jobs:
             wait_ns = job.arrival_ns - env.now

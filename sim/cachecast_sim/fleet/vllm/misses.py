@@ -41,7 +41,9 @@ def explain(job: Job, hit_blocks: int, pool: BlockPool, block_tokens: int) -> No
     found = {reason for reason, _ in misses}
     job.reason = next((reason for reason in _FIRST if reason in found), None)
     at = shared
-    if whole > usable and job.shared_blocks >= whole:  # the last block is there, yet must be computed
+    if (
+        whole > usable and job.shared_blocks >= whole
+    ):  # the last block is there, yet must be computed
         misses += _positive((new, (usable - at) * block_tokens), ("last_token_rule", block_tokens))
         job.reason = job.reason or "last_token_rule"
     else:
