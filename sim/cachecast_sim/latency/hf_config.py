@@ -114,9 +114,7 @@ def _latent(config: Mapping[str, object], name: str) -> LatentAttention:
     )
 
 
-def _window_layers(
-    config: Mapping[str, object], name: str, family: _Family, layers: int
-) -> int:
+def _window_layers(config: Mapping[str, object], name: str, family: _Family, layers: int) -> int:
     """How many layers attend to a window only."""
     kinds = config.get("layer_types")
     if isinstance(kinds, list):
@@ -157,7 +155,5 @@ def _dtypes(config: Mapping[str, object], name: str) -> tuple[str, str, str]:
     )
 
 
-def _whole(
-    config: Mapping[str, object], name: str, field: str, default: int | None = None
-) -> int:
+def _whole(config: Mapping[str, object], name: str, field: str, default: int | None = None) -> int:
     return whole(config, name, field, 1, _MOST, default)

@@ -17,6 +17,7 @@ DTYPE_BITS = {
     "mxfp4": Fraction(17, 4),
     "int4": Fraction(4),
 }
+UNQUANTISED = ("fp32", "bf16", "fp16")
 KV_DTYPES = ("fp32", "bf16", "fp16", "fp8", "int8")
 
 
@@ -86,17 +87,22 @@ class ModelShape:
     def in_dtypes(
         self, weight: str | None = None, expert: str | None = None, kv: str | None = None
     ) -> "ModelShape":
-        """The same shape held in other dtypes; `weight` goes for the experts too where they have
-        none of their own. Embeddings and norms keep theirs. BadInput lists the known ones."""
+        """The same shape held in other dtypes; BadInput lists the known ones.
+
+        `weight` goes for the experts too unless they have their own; an unquantised one for the
+        whole model, as a server's `--dtype` does, a quantised one not for embeddings and norms.
+        """
         experts = expert or weight or self.expert_dtype
         for dtype, known in ((weight, DTYPE_BITS), (experts, DTYPE_BITS), (kv, KV_DTYPES)):
             if dtype is not None and dtype not in known:
                 raise BadInput(f"unknown dtype {dtype!r}{nearest(dtype, known)}")
+        plain = weight if weight in UNQUANTISED else None
         return replace(
             self,
             weight_dtype=weight or self.weight_dtype,
             expert_dtype=experts,
-            kv_dtype=kv or self.kv_dtype,
+            embedding_dtype=plain or self.embedding_dtype,
+            kv_dtype=kv or plain or self.kv_dtype,
         )
 
 
