@@ -100,6 +100,11 @@ class VllmServer:
         """Jobs that wait or run here."""
         return len(self.waiting) + len(self.running)
 
+    def load(self) -> tuple[int, int, int]:
+        """Jobs that wait, jobs that run, blocks that jobs hold."""
+        held = self.pool.usable_blocks - self.pool.free_blocks
+        return len(self.waiting), len(self.running), held
+
     def matched_tokens(self, job: Job, now_ns: int) -> int:
         """Prompt tokens at the front of `job` that the pool holds at this moment."""
         self.settle(now_ns)
