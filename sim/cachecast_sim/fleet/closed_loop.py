@@ -6,7 +6,7 @@ collapse the pauses of the people behind them.
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cachecast_datasets.request import Request
 from cachecast_sim.fleet.job import Job
@@ -24,9 +24,7 @@ class Pauses:
     """
 
     guessed: int = 0
-
-    def __post_init__(self) -> None:
-        self._last: dict[Key, tuple[int, float | None]] = {}
+    _last: dict[Key, tuple[int, float | None]] = field(default_factory=dict)
 
     def before(self, request: Request) -> int:
         """Nanoseconds between the answer before `request` and its arrival."""

@@ -123,7 +123,7 @@ class FleetConfig(Strict, frozen=True):
 
 
 def fleet_config(data: Mapping[str, Any]) -> FleetConfig:
-    """The configuration in a parsed fleet file. BadInput names the field, its value and what goes."""
+    """The configuration in a parsed fleet file. BadInput names the field and what it accepts."""
     if "latency" not in data:
         raise BadInput('[latency] is missing, expected a table with kind = "linear", …')
     _check_names(data, FleetConfig, "")
@@ -218,9 +218,8 @@ _KINDS = {
 def _sentence(message: str, data: Mapping[str, Any]) -> str:
     """msgspec's fault with the field, its value and what is accepted."""
     what, _, path = message.partition(" - at `$")
-    steps = [
-        step for step in path.rstrip("`").replace("[", ".").replace("]", "").split(".") if step
-    ]
+    dotted = path.rstrip("`").replace("[", ".").replace("]", "")
+    steps = [step for step in dotted.split(".") if step]
     value: Any = data
     for step in steps:
         value = value[int(step)] if isinstance(value, list) else value[step]

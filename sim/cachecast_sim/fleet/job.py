@@ -15,7 +15,8 @@ class Job:
     """
 
     __slots__ = (
-        "arrival_ns", "blocks", "computed", "decode_server", "end_ns", "filled_blocks", "finish_step",
+        "arrival_ns", "blocks", "computed", "decode_server", "end_ns", "filled_blocks",
+        "finish_step",
         "first_token_ns", "generated", "held", "hit_tokens", "index", "joined_step",
         "known_blocks", "last_token_ns", "loaded_tokens", "misses", "order", "output_tokens",
         "page_ids", "path", "preemptions", "prefilled", "prompt_tokens", "readmission_hit_tokens",

@@ -20,7 +20,7 @@ class KvSize:
     assumptions: tuple[str, ...] = ()
 
     def tier_blocks(self, tier: TierTable, block_tokens: int) -> int:
-        """The capacity of a tier in blocks. BadInput where GiB meet an unknown size or round to 0."""
+        """The capacity of a tier in blocks. BadInput where its GiB do not make a block."""
         if tier.blocks is not None:
             return tier.blocks
         assert tier.gib is not None, "one of blocks and gib was checked"
@@ -42,7 +42,8 @@ class KvSize:
 def kv_size(config: FleetConfig, files: LatencyFiles) -> KvSize:
     """The cache of one server. BadInput for an unknown model, or one that does not fit."""
     engine = config.engine
-    per_token, assumptions = config.kv_bytes_per_token, ()
+    per_token = config.kv_bytes_per_token
+    assumptions: tuple[str, ...] = ()
     shape = None
     if engine.model is not None:
         shape = model_shape(engine.model, files)

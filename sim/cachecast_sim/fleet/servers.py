@@ -9,7 +9,8 @@ from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.kv_size import KvSize
 from cachecast_sim.fleet.links import Link
 from cachecast_sim.fleet.tiers import Tier, TierStack
-from cachecast_sim.fleet.vllm.server import Receive, VllmServer
+from cachecast_sim.fleet.vllm.server import VllmServer
+from cachecast_sim.fleet.vllm.transfers import Receive
 from cachecast_sim.latency.files import LatencyFiles
 from cachecast_sim.latency.kinds import latency_of
 from cachecast_sim.latency.model import LatencyModel

@@ -1,4 +1,4 @@
-"""What happened over time, in equal intervals whose number is bounded, whatever the log's length."""
+"""What happened over time, in equal intervals of which there are never too many."""
 
 from dataclasses import dataclass
 
