@@ -23,12 +23,14 @@ def explain(job: Job, hit_blocks: int, pool: BlockPool, block_tokens: int) -> No
     for segment, low, high in job.path:
         if high <= hit_blocks:
             continue
-        if low >= whole:
+        if low >= whole or segment.computed_to <= low:
             break
-        here = max(here, min(high, pool.computed_to(segment)))
         somewhere = max(somewhere, min(high, segment.computed_to))
-        if expired is None and here > hit_blocks:
-            expired = pool.expired_from(segment)
+        held_to = pool.computed_to(segment)
+        if held_to > low:
+            here = max(here, min(high, held_to))
+            if expired is None:
+                expired = pool.expired_from(segment)
     here, somewhere = min(here, usable), min(somewhere, usable)
     shared = max(somewhere, min(job.shared_blocks, usable))
     gone = "ttl_expired" if expired is not None and expired <= hit_blocks else "evicted"
