@@ -1,6 +1,7 @@
 """A log's run through a fleet that a file describes."""
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
@@ -12,7 +13,8 @@ from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.kv_size import kv_size
 from cachecast_sim.fleet.routers import ROUTERS, RouterSettings
 from cachecast_sim.fleet.servers import ServerMaker
-from cachecast_sim.fleet.summary import FleetTotals
+from cachecast_sim.fleet.summary import NS, FleetTotals
+from cachecast_sim.fleet.tiers import Tier
 from cachecast_sim.fleet.timeline import Timeline
 from cachecast_sim.fleet.vllm.server import VllmServer
 from cachecast_sim.fleet.world import FleetWorld
@@ -89,6 +91,23 @@ class FleetRun:
     def gpu_hours(self) -> float:
         """Every GPU of the fleet counts from the first arrival to the last end."""
         return self.config.gpus * self.totals.makespan_s / 3600
+
+    @property
+    def tiers(self) -> list[Tier]:
+        """All tiers below the GPUs."""
+        return self._maker.tiers
+
+    def cost(self) -> tuple[Decimal, str] | None:
+        """(total, currency) of the GPU hours, exact; None where the file names no price."""
+        table = self.config.cost
+        if table is None:
+            return None
+        totals = self.totals
+        span_ns = 0
+        if totals.first_arrival_ns is not None and totals.completed:
+            span_ns = totals.last_end_ns - totals.first_arrival_ns
+        hours = Decimal(self.config.gpus * span_ns) / (3600 * NS)
+        return (hours * Decimal(table.gpu_hour)).quantize(Decimal("1e-12")), table.currency
 
     def assumptions(self) -> list[str]:
         """What the run took for granted."""
