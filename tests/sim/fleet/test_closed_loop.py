@@ -4,6 +4,8 @@ from typing import Any
 
 from fleets import MS, asked, fleet, served
 
+from cachecast_sim.fleet.job import Job
+
 TURNS = [[1, 2], [1, 2, 3, 4], [1, 2, 3, 4, 5, 6]]
 
 
@@ -19,13 +21,18 @@ def turns(session: str, **more: Any) -> list[Any]:
     ]  # fmt: skip
 
 
+def end_of(job: Job) -> int:
+    assert job.end_ns is not None
+    return job.end_ns
+
+
 def test_under_overload_a_session_keeps_its_think_time() -> None:
     """Each prefill takes 1 s, more than the second between two turns of the log."""
     run = fleet(fleet={"loop": "closed"})
     first, second, third = served(run, *turns("a"))
     pause_ns = 600 * MS  # 1 s between arrivals - 0.4 s of the answer
-    assert second.arrival_ns == first.end_ns + pause_ns == 1600 * MS
-    assert third.arrival_ns == second.end_ns + pause_ns == 3200 * MS
+    assert second.arrival_ns == end_of(first) + pause_ns == 1600 * MS
+    assert third.arrival_ns == end_of(second) + pause_ns == 3200 * MS
 
 
 def test_in_an_open_loop_turns_come_when_the_log_has_them() -> None:
@@ -35,7 +42,7 @@ def test_in_an_open_loop_turns_come_when_the_log_has_them() -> None:
 
 def test_a_stated_think_time_is_taken_as_it_is() -> None:
     first, second, _ = served(fleet(fleet={"loop": "closed"}), *turns("a", think_time_s=0.25))
-    assert second.arrival_ns == first.end_ns + 250 * MS
+    assert second.arrival_ns == end_of(first) + 250 * MS
 
 
 def test_sessions_do_not_wait_for_each_other() -> None:

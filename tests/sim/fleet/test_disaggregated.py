@@ -36,7 +36,7 @@ def test_a_single_token_needs_no_transfer() -> None:
 
 def test_what_the_decode_server_holds_need_not_travel() -> None:
     run = pair()
-    first, second = served(
+    _, second = served(
         run,
         asked(0.0, prompt(1), block=16, output=3),
         asked(5.0, [*prompt(1, 62), *prompt(500, 63)], block=16, output=2),
