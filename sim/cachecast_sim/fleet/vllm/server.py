@@ -151,14 +151,14 @@ class VllmServer:
         context = group.context + decodes
         budget = self.max_batch_tokens - decodes
         chunk = 0
-        needed = group.blocks_needed(1) if decodes else 0
+        decode_blocks = needed = group.blocks_needed(1) if decodes else 0
         if partial is not None:
             chunk = min(partial.remaining, budget)
             needed += self.blocks.needed(partial, chunk)
-        if needed > self.pool.free_blocks:
+        if needed and needed > self.pool.free_blocks:
             return self._schedule_scarce(now_ns)
         if decodes:
-            self._decode(1)
+            self._decode(1, decode_blocks)
         if partial is not None:
             budget -= self._prefill(partial, chunk)
         if budget and (self.waiting or self._transfers.loaded):
@@ -187,11 +187,14 @@ class VllmServer:
         ends = self._latency.decode_ends_ns(decodes, context, steps)
         return self._plan.stretch(now_ns, ends, self._transfers.next_ns)
 
-    def _decode(self, steps: int) -> None:
-        """The decoding jobs' next steps: their blocks, and the hashes of those that are full."""
+    def _decode(self, steps: int, needed: int | None = None) -> None:
+        """The decoding jobs' next steps: their blocks (`needed`), and hashes of full ones."""
         group = self.group
         if steps > 0:
-            self.pool.take(group.blocks_needed(steps))
+            if needed is None:
+                needed = group.blocks_needed(steps)
+            if needed:
+                self.pool.take(needed)
             if group.fills_known_blocks:
                 for step in range(group.steps, group.steps + steps):
                     for job in group.filling(step):
