@@ -68,6 +68,16 @@ def test_growing_steps_end_at_their_running_sum() -> None:
     assert len(growing_ends_ns(lambda context: 3 * context, 2, 10, 0)) == 0
 
 
+def test_a_stretch_that_ends_before_its_steps_grow_costs_no_list() -> None:
+    """Contexts 10 and 12 last 5 ns, 14 would last 6."""
+
+    def step_ns(context: int) -> int:
+        return 5 if context < 14 else 6
+
+    assert growing_ends_ns(step_ns, 2, 10, 2) == range(5, 11, 5)
+    assert growing_ends_ns(step_ns, 2, 10, 3) == [5, 10, 16]
+
+
 def test_recorded_steps_come_in_order_and_only_those_that_ran_are_used_up() -> None:
     run = Files(durations_ns={"run": [5, 7, 11, 13, 17]})
     model = latency_of({"kind": "recorded", "file": "run"}, run)

@@ -1,5 +1,7 @@
 """The tables of docs/latency.md, from what the code and the catalogue hold (`make docs`)."""
 
+from collections.abc import Sequence
+
 from cachecast_sim.latency.catalog import hardware_catalog, model_catalog, model_tables
 from cachecast_sim.latency.hardware import Hardware
 from cachecast_sim.latency.kinds import LATENCY_MODELS
@@ -65,6 +67,6 @@ def _models() -> str:
     return _table(head, rows)
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
