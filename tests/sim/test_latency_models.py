@@ -68,6 +68,16 @@ def test_growing_steps_end_at_their_running_sum() -> None:
     assert len(growing_ends_ns(lambda context: 3 * context, 2, 10, 0)) == 0
 
 
+def test_a_stretch_that_ends_before_its_steps_grow_costs_no_list() -> None:
+    """Contexts 10 and 12 last 5 ns, 14 would last 6."""
+
+    def step_ns(context: int) -> int:
+        return 5 if context < 14 else 6
+
+    assert growing_ends_ns(step_ns, 2, 10, 2) == range(5, 11, 5)
+    assert growing_ends_ns(step_ns, 2, 10, 3) == [5, 10, 16]
+
+
 def test_recorded_steps_come_in_order_and_only_those_that_ran_are_used_up() -> None:
     run = Files(durations_ns={"run": [5, 7, 11, 13, 17]})
     model = latency_of({"kind": "recorded", "file": "run"}, run)
@@ -127,10 +137,16 @@ def test_numbers_of_toml_are_taken_as_written() -> None:
     [
         ({"kind": "linea"}, "latency.kind is 'linea'; did you mean 'linear'? known: linear, fixed"),
         ({"kind": "x"}, "latency.kind is 'x'; known: linear, fixed, roofline, fitted, recorded"),
-        ({"kind": None}, "latency.kind is missing"),
+        (
+            {"kind": None},
+            "latency.kind is missing; known: linear, fixed, roofline, fitted, recorded",
+        ),
         ({"kind": 3}, "latency.kind is 3, expected a text in quotes"),
         ({"per_tokn_s": 1}, "latency.per_tokn_s: unknown field; did you mean 'per_token_s'? known"),
-        ({"per_token_s": None}, "latency.per_token_s is missing"),
+        (
+            {"per_token_s": None},
+            "latency.per_token_s is missing, expected a number from 0 to 86400",
+        ),
         ({"per_token_s": -1}, "latency.per_token_s is -1, expected a number from 0 to 86400"),
         ({"per_token_s": 86401}, "latency.per_token_s is 86401, expected a number from 0 to 86400"),
         ({"per_token_s": "1 s"}, "latency.per_token_s is '1 s', expected a number from 0 to 86400"),
@@ -138,7 +154,7 @@ def test_numbers_of_toml_are_taken_as_written() -> None:
         ({"per_token_s": float("nan")}, "latency.per_token_s is nan, expected a number"),
         ({"per_token_s": float("inf")}, "latency.per_token_s is inf, expected a number"),
         ({**PEERS, "decode_step_s": None}, "latency.decode_step_s is missing"),
-        ({"kind": "recorded"}, "latency.file is missing"),
+        ({"kind": "recorded"}, "latency.file is missing, expected a text in quotes"),
         ({"kind": "recorded", "file": "r"}, "r: files cannot be read here"),
         ({"kind": "fitted", "file": "f"}, "f: files cannot be read here"),
         ({**ROOFLINE, "model": "m.json"}, "m.json: files cannot be read here"),

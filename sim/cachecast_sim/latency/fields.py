@@ -24,9 +24,9 @@ def number(
     A float stands for the shortest decimal that means it, so 0.1 is one tenth.
     """
     value = table.get(name)
-    if value is None:
-        return Decimal(_default(place, name, default))
     wanted = f"expected a number from {least} to {most}"
+    if value is None:
+        return Decimal(_default(place, name, default, wanted))
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise BadInput(f"{place}.{name} is {value!r}, {wanted}")
     found = Decimal(str(value))
@@ -41,12 +41,11 @@ def whole(
 ) -> int:  # fmt: skip
     """A whole number in [least, most]; BadInput if it is none or missing."""
     value = table.get(name)
+    wanted = f"expected a whole number from {least} to {most}"
     if value is None:
-        return int(_default(place, name, None if default is None else str(default)))
+        return int(_default(place, name, None if default is None else str(default), wanted))
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise BadInput(
-            f"{place}.{name} is {value!r}, expected a whole number from {least} to {most}"
-        )
+        raise BadInput(f"{place}.{name} is {value!r}, {wanted}")
     return value
 
 
@@ -54,13 +53,13 @@ def text(table: Mapping[str, object], place: str, name: str, default: str | None
     """A text that is not empty; BadInput if it is none or missing."""
     value = table.get(name)
     if value is None:
-        return _default(place, name, default)
+        return _default(place, name, default, "expected a text in quotes")
     if not isinstance(value, str) or not value.strip():
         raise BadInput(f"{place}.{name} is {value!r}, expected a text in quotes")
     return value.strip()
 
 
-def _default(place: str, name: str, default: str | None) -> str:
+def _default(place: str, name: str, default: str | None, wanted: str) -> str:
     if default is None:
-        raise BadInput(f"{place}.{name} is missing")
+        raise BadInput(f"{place}.{name} is missing, {wanted}")
     return default
