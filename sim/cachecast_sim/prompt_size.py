@@ -10,5 +10,6 @@ def prompt_size(request: Request) -> int | None:
     """
     if request.prompt_tokens is not None:
         return request.prompt_tokens
-    tokens = request.boundaries.tokens if request.boundaries is not None else ()
-    return int(tokens[-1]) if len(tokens) else None
+    if request.boundaries is None or not len(request.boundaries.tokens):
+        return None
+    return int(request.boundaries.tokens[-1])
