@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from conftest import RunCli
 
+from cachecast.results.views import VIEWS
+
 FLEET = """
 [fleet]
 servers = 1
@@ -97,6 +99,10 @@ def test_a_run_holds_the_served_requests_their_misses_and_the_timeline(
     ]
     _, out, _ = run_cli("sql", run, "select reason, sum(tokens) n from misses group by 1", "--csv")
     assert sorted(out.splitlines()[1:]) == ["cold_start,1536", "new_content,512"]
+    for name in ("served", "timeline"):
+        code, out, _ = run_cli("sql", run, VIEWS[name].example, "--csv")
+        assert code == 0
+        assert len(out.splitlines()) > 1
     _, out, _ = run_cli("sql", run, "select sum(hit_tokens) h from timeline", "--csv")
     assert out.splitlines()[1:] == ["1024"]
 
