@@ -1,0 +1,1 @@
+"""Self-hosted servers: their caches, their schedulers and the router before them."""
