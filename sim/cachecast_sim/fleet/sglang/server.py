@@ -1,0 +1,242 @@
+"""One SGLang server: requests in, steps of continuous batching, finished requests out.
+
+What is SGLang's to the token (serving-semantics §1b, §1d): the look-up at input - 1 in whole pages,
+locks, what is put into the tree after each prefill chunk and at the end, eviction by the shortfall
+in whole leaves, what a preemption loses. What is a model of its scheduler, after the source of
+0.5.23 with its default settings: prefill before decode and never in one step with it, the token
+budget, the output set aside at admission, `batch_is_full` (once a request did not fit, nobody is
+tried again until one leaves), who is preempted, and that it then joins the *back* of the queue.
+
+Not modelled: the overlap of scheduling with the running step (here a step's results are known at
+its end); eviction ahead of need, as SGLang evicts for one whole page a request where pages have
+more than one token (§1d has the exact shortfall); the refresh of waiting prefixes, every 32nd
+attempt; mixed chunks, priorities and every queue order but first come first served.
+"""
+
+from array import array
+from collections import deque
+
+from cachecast_sim.fleet.sglang.active import Active
+from cachecast_sim.fleet.sglang.decode import RatioNow, preempt, steps_that_fit, take_pages
+from cachecast_sim.fleet.sglang.interfaces import Job, OnFinish, StepTimes
+from cachecast_sim.fleet.sglang.prefill import Chunk, PrefillStep, Room
+from cachecast_sim.fleet.sglang.radix_cache import RadixCache
+from cachecast_sim.fleet.sglang.settings import SglangSettings
+from cachecast_sim.fleet.sglang.stretch import Stretch
+
+
+class SglangServer:
+    """Its state changes in `submit` and `advance` only; both are given the time.
+
+    A step is a prefill step or a decode step; decode steps between which nothing can change are one
+    stretch, with the same result as one after the other. `on_finish(job, now_ns)` is called once
+    for each job, inside `submit` (rejected: `reason` says so) or `advance`; it may submit.
+    """
+
+    def __init__(self, settings: SglangSettings, latency: StepTimes, on_finish: OnFinish) -> None:
+        self.cache = RadixCache(settings.pages)
+        self.waiting: deque[Active] = deque()
+        self.running: list[Active] = []
+        self._settings = settings
+        self._latency = latency
+        self._on_finish = on_finish
+        self._ratio = RatioNow(settings.new_token_ratio)
+        self._unfinished: Active | None = None  # its prompt goes on in the next prefill step
+        self._full = False  # nobody is tried until a request leaves
+        self._chunks: list[Chunk] = []  # of the prefill step in work
+        self._stretch: Stretch | None = None
+        self._end_ns: int | None = None  # of the step or stretch in work
+        self._in_advance = False
+        self._private_ids = 0
+
+    def submit(self, job: Job, now_ns: int) -> int | None:
+        """Queue a job; when `advance` must next be called, None where that stays as it was."""
+        page_tokens = self._settings.page_tokens
+        output = 1 if self._settings.ignore_output else max(job.output_tokens, 1)
+        pages = -(-(job.prompt_tokens + output - 1) // page_tokens)
+        if job.prompt_tokens < 1 or pages > self.cache.total_pages:
+            job.reason = "rejected"
+            self._on_finish(job, now_ns)
+            return None
+        whole = (job.prompt_tokens + output - 1) // page_tokens
+        prompt_pages = job.prompt_tokens // page_tokens
+        self.waiting.append(Active(job, output, self._ids(job, whole), prompt_pages))
+        if self._in_advance:
+            return None
+        if self._end_ns is None:
+            self._end_ns = now_ns
+            return now_ns
+        return self._cut(now_ns)
+
+    def advance(self, now_ns: int) -> int | None:
+        """End the step or stretch in work, start the next; its end, None when there is nothing."""
+        assert self._end_ns in (None, now_ns), f"advance at {now_ns}, a step ends at {self._end_ns}"
+        self._in_advance = True
+        if self._stretch is not None:
+            self._end_stretch(self._stretch, now_ns)
+        elif self._chunks:
+            self._end_prefill(now_ns)
+        self._in_advance = False
+        self._end_ns = self._start_prefill(now_ns)
+        if self._end_ns is None and self.running:
+            self._end_ns = self._start_stretch(now_ns)
+        return self._end_ns
+
+    def reusable_tokens(self, job: Job, now_ns: int) -> int:
+        """How much of the prompt this server would find at `now_ns`; nothing becomes more recent."""
+        if self._stretch is not None:
+            self._take_pages(self._stretch, self._stretch.started(now_ns))
+        page_tokens = self._settings.page_tokens
+        pages = min(max(job.prompt_tokens - 1, 0) // page_tokens, job.known_pages)
+        return self.cache.peek(array("q", job.page_ids[:pages]), pages, None) * page_tokens
+
+    def _ids(self, job: Job, pages: int) -> "array[int]":
+        """Ids of the whole pages of prompt and output; those the log does not know are its own."""
+        ids = array("q", job.page_ids[: min(job.known_pages, pages)])
+        unknown = pages - len(ids)
+        self._private_ids += unknown
+        ids.extend(range(-self._private_ids, unknown - self._private_ids))
+        return ids
+
+    def _cut(self, now_ns: int) -> int | None:
+        """An arrival ends a stretch after the step in work, if it could be admitted then."""
+        stretch = self._stretch
+        if stretch is None or self._full or len(self.running) >= self._settings.most_running:
+            return None
+        started = stretch.started(now_ns)
+        if started == stretch.planned:
+            return None
+        stretch.planned = started
+        self._end_ns = stretch.end_ns
+        return self._end_ns
+
+    def _start_prefill(self, now_ns: int) -> int | None:
+        """Take in who fits and start a prefill step; None if nobody does."""
+        if not self.running:
+            self._full = False
+        if self._unfinished is None:
+            if len(self.running) >= self._settings.most_running:
+                self._full = True
+            if self._full or not self.waiting:
+                return None
+        step = PrefillStep(self.cache, self._settings, self.running, self._ratio.value)
+        if self._unfinished is not None:
+            step.go_on(self._unfinished)
+        self._admit(step, now_ns)
+        self._unfinished = step.unfinished
+        self._chunks = step.chunks
+        return self._run_prefill(now_ns) if step.chunks else None
+
+    def _admit(self, step: PrefillStep, now_ns: int) -> None:
+        """First come, first served, up to the first that does not fit."""
+        most = self._settings.most_running - len(self.running)
+        while self.waiting and step.room is not Room.NO_BUDGET:
+            if len(step.chunks) >= most:
+                self._full = True
+            if self._full:
+                return
+            active, before = self.waiting[0], len(step.chunks)
+            room = step.add(active)
+            if len(step.chunks) > before:
+                self.waiting.popleft()
+                self._note_admission(active, now_ns)
+            if room is not Room.YES:
+                if room is Room.NO_MEMORY:
+                    self._full = bool(step.chunks or self.running)
+                return
+
+    def _note_admission(self, active: Active, now_ns: int) -> None:
+        """Hits count when a request is admitted, once, and apart when it is admitted again."""
+        job = active.job
+        if job.scheduled_ns is None:
+            job.scheduled_ns = now_ns
+            job.hit_tokens = active.computed_tokens
+        else:
+            job.readmission_hit_tokens.append(active.computed_tokens)
+
+    def _run_prefill(self, now_ns: int) -> int:
+        page_tokens = self._settings.page_tokens
+        rows = [
+            -(-(chunk.active.computed_tokens + chunk.tokens) // page_tokens)
+            for chunk in self._chunks
+        ]
+        held = sum(chunk.active.held().pages for chunk in self._chunks)
+        found = self.cache.take(sum(rows) - held)
+        assert found, f"{sum(rows) - held} pages for a prefill step were counted on"
+        for chunk, pages in zip(self._chunks, rows, strict=True):
+            chunk.active.held().grow(pages)
+        tokens = sum(chunk.tokens for chunk in self._chunks)
+        context = sum(chunk.context for chunk in self._chunks)
+        return now_ns + self._latency.step_ns(tokens, len(self._chunks), context, 0, 0)
+
+    def _end_prefill(self, now_ns: int) -> None:
+        chunks, self._chunks = self._chunks, []
+        page_tokens = self._settings.page_tokens
+        stay = []
+        for chunk in chunks:
+            active = chunk.active
+            active.computed_tokens += chunk.tokens
+            if active is self._unfinished:
+                continue
+            active.generated_tokens += 1
+            if active.job.first_token_ns is None:
+                active.job.first_token_ns = now_ns
+            if active.tokens_to_come:
+                active.checkpoint(page_tokens)
+                stay.append(active)
+            else:
+                self._finish(active, now_ns)
+        if self._unfinished is not None:
+            self._unfinished.checkpoint(page_tokens)
+        # A batch that others join is full or not as before; one that starts anew is not.
+        if len(stay) < len(chunks) or not self.running:
+            self._full = False
+        self.running.extend(stay)
+
+    def _start_stretch(self, now_ns: int) -> int:
+        """Decode until a request ends or the pages do; preempt if not even one step fits."""
+        page_tokens = self._settings.page_tokens
+        wanted = min(active.tokens_to_come for active in self.running)
+        steps = steps_that_fit(self.running, wanted, page_tokens, self.cache)
+        preempting = steps == 0
+        if preempting:
+            self.waiting.extend(preempt(self.running, page_tokens, self.cache))
+            self._ratio.estimate(self.running)
+            self._full = False
+            steps = 1
+        context = sum(active.length_tokens for active in self.running)
+        ends = self._latency.decode_ends_ns(len(self.running), context, steps)
+        self._stretch = Stretch(now_ns, ends, preempting)
+        self._take_pages(self._stretch, 1)
+        return self._stretch.end_ns
+
+    def _take_pages(self, stretch: Stretch, steps: int) -> None:
+        """Pages of the first `steps` steps, those given out already aside."""
+        if steps > stretch.taken:
+            take_pages(self.running, stretch.taken, steps, self._settings.page_tokens, self.cache)
+            stretch.taken = steps
+
+    def _end_stretch(self, stretch: Stretch, now_ns: int) -> None:
+        self._take_pages(stretch, stretch.planned)
+        self._latency.taken(stretch.planned)
+        if not stretch.preempting:
+            self._ratio.fall(stretch.planned)
+        self._stretch = None
+        stay = []
+        for active in self.running:
+            active.computed_tokens += stretch.planned
+            active.generated_tokens += stretch.planned
+            if active.tokens_to_come:
+                stay.append(active)
+            else:
+                self._finish(active, now_ns)
+        if len(stay) < len(self.running):
+            self._full = False
+        self.running = stay
+
+    def _finish(self, active: Active, now_ns: int) -> None:
+        """Prompt and output but its last token, which was never computed, go into the tree."""
+        active.checkpoint(self._settings.page_tokens)
+        active.release()
+        active.job.end_ns = now_ns
+        self._on_finish(active.job, now_ns)
