@@ -1,1 +1,1 @@
-"""Self-hosted servers: their caches, their schedulers and the router before them."""
+"""Fleets of self-hosted servers: engines with their caches and schedulers, routers, tiers."""
