@@ -1,33 +1,35 @@
 """A job inside the server: how far it is, and the pages it holds."""
 
-from array import array
-
+from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.sglang.holding import Holding
-from cachecast_sim.fleet.sglang.interfaces import Job
+from cachecast_sim.fleet.sglang.page_book import PageBook
 from cachecast_sim.fleet.sglang.radix_cache import RadixCache
 
 
 class Active:
     """A waiting or running job.
 
-    `output_tokens` is what it has to produce, `generated_tokens` what it has; a preemption keeps
-    these and loses the pages. `computed_tokens` have their KV in memory. `ids` names every whole
-    page it can fill.
+    `generated_tokens` is the output it has; a preemption keeps it and loses the pages.
+    `computed_tokens` have their KV in memory. `ids` names every whole page that it can fill; the
+    last output token is never computed.
     """
 
     __slots__ = (
-        "computed_tokens", "generated_tokens", "holding", "ids", "job", "output_tokens",
-        "prompt_pages",
+        "_book", "_cache", "_noted_pages", "_page_tokens", "computed_tokens", "generated_tokens",
+        "holding", "ids", "job",
     )  # fmt: skip
 
-    def __init__(self, job: Job, output_tokens: int, ids: "array[int]", prompt_pages: int) -> None:
+    def __init__(self, job: Job, cache: RadixCache, book: PageBook, page_tokens: int) -> None:
         self.job = job
-        self.output_tokens = output_tokens
-        self.ids = ids
-        self.prompt_pages = prompt_pages
         self.generated_tokens = 0
         self.computed_tokens = 0
         self.holding: Holding | None = None
+        self._cache = cache
+        self._book = book
+        self._page_tokens = page_tokens
+        self._noted_pages = 0
+        whole_pages = (job.prompt_tokens + job.output_tokens - 1) // page_tokens
+        self.ids = book.ids(job.path, whole_pages)
 
     @property
     def length_tokens(self) -> int:
@@ -37,24 +39,29 @@ class Active:
     @property
     def tokens_to_come(self) -> int:
         """Output that is still missing."""
-        return self.output_tokens - self.generated_tokens
+        return self.job.output_tokens - self.generated_tokens
 
     def held(self) -> Holding:
         """Its pages; it is an error of ours to ask while it waits."""
         assert self.holding is not None, f"request {self.job.request_id} holds no pages"
         return self.holding
 
-    def match(self, cache: RadixCache, page_tokens: int) -> None:
+    def match(self) -> None:
         """Look it up and lock what is found.
 
         The last token is always left to compute, and only whole pages are found (§1b row 3).
         """
-        self.holding = Holding(cache, self.ids, (self.length_tokens - 1) // page_tokens, None)
-        self.computed_tokens = self.holding.tree_pages * page_tokens
+        most_pages = (self.length_tokens - 1) // self._page_tokens
+        self.holding = Holding(self._cache, self.ids, most_pages, None)
+        self.computed_tokens = self.holding.tree_pages * self._page_tokens
 
-    def checkpoint(self, page_tokens: int) -> None:
+    def checkpoint(self) -> None:
         """Give what is computed to the tree, in whole pages."""
-        self.held().checkpoint(self.computed_tokens // page_tokens, self.prompt_pages)
+        pages = self.computed_tokens // self._page_tokens
+        self.held().checkpoint(pages, self.job.prompt_tokens // self._page_tokens)
+        if pages > self._noted_pages:
+            self._book.note(self.job.path, pages)
+            self._noted_pages = pages
 
     def release(self) -> None:
         """Give back the pages; without a checkpoint before, the work on them is lost."""

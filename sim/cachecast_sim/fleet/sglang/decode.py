@@ -16,7 +16,7 @@ RETRACT_DECODE_STEPS = 20
 
 
 class RatioNow:
-    """Where the new token ratio of one server stands. Exact, so that k steps at once are k steps."""
+    """Where the new token ratio of one server stands, as a fraction: k steps at once are k."""
 
     __slots__ = ("_settings", "value")
 
@@ -36,7 +36,7 @@ class RatioNow:
         if self._settings.fall == 0:
             return
         produced = sum(active.generated_tokens + RETRACT_DECODE_STEPS for active in running)
-        wanted = sum(active.output_tokens for active in running)
+        wanted = sum(active.job.output_tokens for active in running)
         self.value = min(Fraction(1), Fraction(produced, wanted + 1))
 
 

@@ -78,7 +78,7 @@ class PrefillStep:
         server that runs nothing else it is taken in whatever it sets aside: that is not SGLang's
         rule, which would let it wait for ever.
         """
-        active.match(self._cache, self._page_tokens)
+        active.match()
         new = active.length_tokens - active.computed_tokens
         wanted = new + min(active.tokens_to_come, MOST_RESERVED_TOKENS) + self._page_tokens
         alone = self._server_is_empty and not self.chunks
@@ -101,7 +101,7 @@ class PrefillStep:
         self._budget_tokens -= in_pages
         self._reserved_tokens += in_pages + self._page_tokens
         if whole:
-            self._reserved_tokens += min(active.output_tokens, MOST_RESERVED_TOKENS)
+            self._reserved_tokens += min(active.job.output_tokens, MOST_RESERVED_TOKENS)
         else:
             self.unfinished = active
 

@@ -13,16 +13,21 @@ more than one token (§1d has the exact shortfall); the refresh of waiting prefi
 attempt; mixed chunks, priorities and every queue order but first come first served.
 """
 
-from array import array
 from collections import deque
+from collections.abc import Callable
 
+from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.misses import explain
 from cachecast_sim.fleet.sglang.active import Active
 from cachecast_sim.fleet.sglang.decode import RatioNow, preempt, steps_that_fit, take_pages
-from cachecast_sim.fleet.sglang.interfaces import Job, OnFinish, StepTimes
+from cachecast_sim.fleet.sglang.page_book import PageBook
 from cachecast_sim.fleet.sglang.prefill import Chunk, PrefillStep, Room
 from cachecast_sim.fleet.sglang.radix_cache import RadixCache
 from cachecast_sim.fleet.sglang.settings import SglangSettings
 from cachecast_sim.fleet.sglang.stretch import Stretch
+from cachecast_sim.latency.model import LatencyModel
+
+OnFinish = Callable[[Job, int], None]
 
 
 class SglangServer:
@@ -30,16 +35,23 @@ class SglangServer:
 
     A step is a prefill step or a decode step; decode steps between which nothing can change are one
     stretch, with the same result as one after the other. `on_finish(job, now_ns)` is called once
-    for each job, inside `submit` (rejected: `reason` says so) or `advance`; it may submit.
+    for each job, inside `submit` (status "rejected") or `advance`; it may submit. Jobs are cut into
+    blocks of `page_tokens` tokens.
     """
 
-    def __init__(self, settings: SglangSettings, latency: StepTimes, on_finish: OnFinish) -> None:
+    def __init__(
+        self, settings: SglangSettings, latency: LatencyModel, on_finish: OnFinish
+    ) -> None:
         self.cache = RadixCache(settings.pages)
         self.waiting: deque[Active] = deque()
         self.running: list[Active] = []
+        self.gaps: dict[int, int] = {}  # ns between two tokens of a job: how often
+        self.steps = 0
+        self.preemptions = 0
         self._settings = settings
         self._latency = latency
         self._on_finish = on_finish
+        self._book = PageBook()
         self._ratio = RatioNow(settings.new_token_ratio)
         self._unfinished: Active | None = None  # its prompt goes on in the next prefill step
         self._full = False  # nobody is tried until a request leaves
@@ -47,20 +59,18 @@ class SglangServer:
         self._stretch: Stretch | None = None
         self._end_ns: int | None = None  # of the step or stretch in work
         self._in_advance = False
-        self._private_ids = 0
 
     def submit(self, job: Job, now_ns: int) -> int | None:
-        """Queue a job; when `advance` must next be called, None where that stays as it was."""
+        """Queue a job; when `advance` must next be called, None where that stays as it was.
+
+        A job that can never fit would block the queue for ever: it is rejected at once.
+        """
         page_tokens = self._settings.page_tokens
-        output = 1 if self._settings.ignore_output else max(job.output_tokens, 1)
-        pages = -(-(job.prompt_tokens + output - 1) // page_tokens)
-        if job.prompt_tokens < 1 or pages > self.cache.total_pages:
-            job.reason = "rejected"
+        if -(-(job.prompt_tokens + job.output_tokens - 1) // page_tokens) > self.cache.total_pages:
+            job.status = "rejected"
             self._on_finish(job, now_ns)
             return None
-        whole = (job.prompt_tokens + output - 1) // page_tokens
-        prompt_pages = job.prompt_tokens // page_tokens
-        self.waiting.append(Active(job, output, self._ids(job, whole), prompt_pages))
+        self.waiting.append(Active(job, self.cache, self._book, page_tokens))
         if self._in_advance:
             return None
         if self._end_ns is None:
@@ -82,21 +92,17 @@ class SglangServer:
             self._end_ns = self._start_stretch(now_ns)
         return self._end_ns
 
-    def reusable_tokens(self, job: Job, now_ns: int) -> int:
-        """How much of the prompt this server would find at `now_ns`; nothing becomes more recent."""
+    def settle(self, now_ns: int) -> None:
+        """Take the pages of all steps that have begun, for somebody who looks into the cache."""
         if self._stretch is not None:
             self._take_pages(self._stretch, self._stretch.started(now_ns))
-        page_tokens = self._settings.page_tokens
-        pages = min(max(job.prompt_tokens - 1, 0) // page_tokens, job.known_pages)
-        return self.cache.peek(array("q", job.page_ids[:pages]), pages, None) * page_tokens
 
-    def _ids(self, job: Job, pages: int) -> "array[int]":
-        """Ids of the whole pages of prompt and output; those the log does not know are its own."""
-        ids = array("q", job.page_ids[: min(job.known_pages, pages)])
-        unknown = pages - len(ids)
-        self._private_ids += unknown
-        ids.extend(range(-self._private_ids, unknown - self._private_ids))
-        return ids
+    def reusable_tokens(self, job: Job, now_ns: int) -> int:
+        """How much of the prompt the tree would give at `now_ns`; asking makes nothing recent."""
+        self.settle(now_ns)
+        page_tokens = self._settings.page_tokens
+        pages = (job.prompt_tokens - 1) // page_tokens
+        return self.cache.peek(self._book.ids(job.path, pages), pages, None) * page_tokens
 
     def _cut(self, now_ns: int) -> int | None:
         """An arrival ends a stretch after the step in work, if it could be admitted then."""
@@ -151,6 +157,8 @@ class SglangServer:
         if job.scheduled_ns is None:
             job.scheduled_ns = now_ns
             job.hit_tokens = active.computed_tokens
+            hit_pages = active.computed_tokens // self._settings.page_tokens
+            explain(job, hit_pages, self._book, self._settings.page_tokens)
         else:
             job.readmission_hit_tokens.append(active.computed_tokens)
 
@@ -171,7 +179,7 @@ class SglangServer:
 
     def _end_prefill(self, now_ns: int) -> None:
         chunks, self._chunks = self._chunks, []
-        page_tokens = self._settings.page_tokens
+        self.steps += 1
         stay = []
         for chunk in chunks:
             active = chunk.active
@@ -181,13 +189,16 @@ class SglangServer:
             active.generated_tokens += 1
             if active.job.first_token_ns is None:
                 active.job.first_token_ns = now_ns
+            else:  # a readmitted job goes on where it was preempted
+                self._add_gaps(now_ns - active.job.last_token_ns, 1)
+            active.job.last_token_ns = now_ns
             if active.tokens_to_come:
-                active.checkpoint(page_tokens)
+                active.checkpoint()
                 stay.append(active)
             else:
                 self._finish(active, now_ns)
         if self._unfinished is not None:
-            self._unfinished.checkpoint(page_tokens)
+            self._unfinished.checkpoint()
         # A batch that others join is full or not as before; one that starts anew is not.
         if len(stay) < len(chunks) or not self.running:
             self._full = False
@@ -200,7 +211,9 @@ class SglangServer:
         steps = steps_that_fit(self.running, wanted, page_tokens, self.cache)
         preempting = steps == 0
         if preempting:
-            self.waiting.extend(preempt(self.running, page_tokens, self.cache))
+            out = preempt(self.running, page_tokens, self.cache)
+            self.waiting.extend(out)
+            self.preemptions += len(out)
             self._ratio.estimate(self.running)
             self._full = False
             steps = 1
@@ -219,9 +232,11 @@ class SglangServer:
     def _end_stretch(self, stretch: Stretch, now_ns: int) -> None:
         self._take_pages(stretch, stretch.planned)
         self._latency.taken(stretch.planned)
+        self.steps += stretch.planned
         if not stretch.preempting:
             self._ratio.fall(stretch.planned)
         self._stretch = None
+        self._record_gaps(stretch, now_ns)
         stay = []
         for active in self.running:
             active.computed_tokens += stretch.planned
@@ -236,7 +251,20 @@ class SglangServer:
 
     def _finish(self, active: Active, now_ns: int) -> None:
         """Prompt and output but its last token, which was never computed, go into the tree."""
-        active.checkpoint(self._settings.page_tokens)
+        active.checkpoint()
         active.release()
+        active.job.status = "ok"
         active.job.end_ns = now_ns
         self._on_finish(active.job, now_ns)
+
+    def _record_gaps(self, stretch: Stretch, now_ns: int) -> None:
+        """Every running job got a token at each end; before the first it may have waited longer."""
+        first_ns = stretch.start_ns + stretch.ends_ns[0]
+        for active in self.running:
+            self._add_gaps(first_ns - active.job.last_token_ns, 1)
+            active.job.last_token_ns = now_ns
+        for gap_ns, times in stretch.later_gaps():
+            self._add_gaps(gap_ns, times * len(self.running))
+
+    def _add_gaps(self, gap_ns: int, count: int) -> None:
+        self.gaps[gap_ns] = self.gaps.get(gap_ns, 0) + count

@@ -45,7 +45,6 @@ class SglangSettings:
     page_tokens: `page_size`. max_batch_tokens: new prompt tokens in a prefill step, SGLang's
     `chunked_prefill_size` and `max_prefill_tokens` in one. max_seqs: `max_running_requests`.
     admission "sequential": a request starts when the one before has ended.
-    ignore_output: output takes no pages and no steps; a request ends with its prompt.
     """
 
     tokens: int
@@ -53,7 +52,6 @@ class SglangSettings:
     max_batch_tokens: int = 8192
     max_seqs: int = 256
     admission: Literal["concurrent", "sequential"] = "concurrent"
-    ignore_output: bool = False
     new_token_ratio: NewTokenRatio = field(default_factory=NewTokenRatio)
 
     def __post_init__(self) -> None:

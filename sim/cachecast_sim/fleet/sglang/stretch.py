@@ -1,7 +1,8 @@
 """A stretch of decode steps in which nothing changes but time and length."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 
 class Stretch:
@@ -31,3 +32,12 @@ class Stretch:
         What arrives at the boundary between two steps comes before the second.
         """
         return min(bisect_left(self.ends_ns, now_ns - self.start_ns) + 1, self.planned)
+
+    def later_gaps(self) -> Iterator[tuple[int, int]]:
+        """(ns between two ends, how often) of the steps that ran, after the first end."""
+        ends = self.ends_ns[: self.planned]
+        if isinstance(ends, range):
+            if len(ends) > 1:
+                yield ends.step, len(ends) - 1
+        else:
+            yield from ((end - before, 1) for before, end in pairwise(ends))

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.misses import explain
 from cachecast_sim.fleet.vllm.decoding import DecodeGroup
-from cachecast_sim.fleet.vllm.misses import explain
 from cachecast_sim.fleet.vllm.pool import BlockPool
 from cachecast_sim.latency.model import LatencyModel
 
