@@ -83,9 +83,7 @@ def check(cache: RadixCache) -> None:
     assert min(cache.free_pages, cache.held_pages) >= 0
     assert cache.tree_pages == sum(len(node.pages) for node in nodes)
     assert cache.evictable_pages == sum(len(node.pages) for node in nodes if not node.locks)
-    assert cache._leaves.leaves == {
-        node for node in nodes if not node.locks and not node.children
-    }
+    assert cache._leaves.leaves == {node for node in nodes if not node.locks and not node.children}
     for node in nodes:
         assert len(node.pages) > 0
         assert all(first == child.pages[0] for first, child in node.children.items())

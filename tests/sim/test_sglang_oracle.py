@@ -95,6 +95,7 @@ def compare(
 
     for job, other in zip(jobs, slow, strict=True):
         assert [job.hit_tokens, *job.readmission_hit_tokens] == other.hits
+        assert job.hit_tokens + sum(tokens for _, tokens in job.misses) == job.prompt_tokens
         assert job.preemptions == other.preempted
         assert job.scheduled_ns == other.scheduled
         assert (job.first_token_ns, job.end_ns) == (other.tokens_at[0], other.tokens_at[-1])
