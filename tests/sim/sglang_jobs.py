@@ -1,4 +1,4 @@
-"""What the tests of the SGLang server share: jobs, step times, a clock, and a look into the tree."""
+"""What the tests of the SGLang server share: jobs, step times, a clock, a look into the tree."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
@@ -9,11 +9,14 @@ import numpy as np
 from cachecast_datasets.request import Request
 from cachecast_sim.fleet.content import JobMaker
 from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.prefixes import Path, Segment
 from cachecast_sim.fleet.sglang.node import Node
 from cachecast_sim.fleet.sglang.radix_cache import RadixCache
 from cachecast_sim.fleet.sglang.server import SglangServer
 from cachecast_sim.fleet.sglang.settings import SglangSettings
 from cachecast_sim.latency.model import LatencyModel
+
+Page = tuple[Segment, int]
 
 
 class Call(NamedTuple):
@@ -63,14 +66,24 @@ class Linear(LatencyModel):
         self.decode_steps += steps
 
 
-def nodes_of(cache: RadixCache) -> list[tuple[tuple[int, ...], Node]]:
-    """Every node under the ids from the root to its end, however deep."""
-    found = []
-    todo = [((), root) for root in cache._roots.values()]
+def pages_of(path: Path, pages: int) -> tuple[Page, ...]:
+    """The first pages of a path one by one: each is a position in a segment."""
+    listed = [
+        (segment, position)
+        for segment, low, high in path
+        for position in range(low, min(high, pages))
+    ]
+    return tuple(listed[:pages])
+
+
+def nodes_of(cache: RadixCache) -> list[tuple[tuple[Page, ...], Node]]:
+    """Every node under the pages from the root to its end, however deep."""
+    found: list[tuple[tuple[Page, ...], Node]] = []
+    todo: list[tuple[tuple[Page, ...], Node]] = [((), root) for root in cache._roots.values()]
     while todo:
         above, node = todo.pop()
         for child in node.children.values():
-            prefix = (*above, *child.pages)
+            prefix = (*above, *pages_of(child.pieces, child.high))
             found.append((prefix, child))
             todo.append((prefix, child))
     return found
@@ -78,19 +91,20 @@ def nodes_of(cache: RadixCache) -> list[tuple[tuple[int, ...], Node]]:
 
 def check(cache: RadixCache) -> None:
     """What must hold after every operation, all of it counted anew."""
-    nodes = [node for _, node in nodes_of(cache)]
+    prefixes = nodes_of(cache)
+    nodes = [node for _, node in prefixes]
     assert cache.free_pages + cache.held_pages + cache.tree_pages == cache.total_pages
     assert min(cache.free_pages, cache.held_pages) >= 0
-    assert cache.tree_pages == sum(len(node.pages) for node in nodes)
-    assert cache.evictable_pages == sum(len(node.pages) for node in nodes if not node.locks)
+    assert cache.tree_pages == sum(node.high - node.low for node in nodes)
+    assert cache.evictable_pages == sum(node.high - node.low for node in nodes if not node.locks)
     assert cache._leaves.leaves == {node for node in nodes if not node.locks and not node.children}
-    for node in nodes:
-        assert len(node.pages) > 0
-        assert all(first == child.pages[0] for first, child in node.children.items())
+    pages = []
+    for prefix, node in prefixes:
+        assert node.low < node.high == len(prefix)
+        assert all(segment is child.pieces[0].segment for segment, child in node.children.items())
         assert all(child.parent is node for child in node.children.values())
         assert sum(child.locks for child in node.children.values()) <= node.locks
-    pages = [prefix[:end] for prefix, node in nodes_of(cache)
-             for end in range(len(prefix) - len(node.pages) + 1, len(prefix) + 1)]  # fmt: skip
+        pages += [prefix[: end + 1] for end in range(node.low, node.high)]
     assert len(pages) == len(set(pages)) == cache.tree_pages
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-Prefix = tuple[int, ...]
+Prefix = tuple[object, ...]  # pages, whatever stands for one
 
 
 @dataclass

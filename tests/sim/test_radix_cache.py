@@ -3,23 +3,38 @@
 Pages are letters; a prompt is a word.
 """
 
-from array import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from sim.sglang_jobs import check, nodes_of
+from sim.sglang_jobs import check, nodes_of, pages_of
 
+from cachecast_sim.fleet.prefixes import Path, PrefixTree, Segment
 from cachecast_sim.fleet.sglang import leaf_queue
 from cachecast_sim.fleet.sglang.holding import Holding
-from cachecast_sim.fleet.sglang.node import common_pages
 from cachecast_sim.fleet.sglang.radix_cache import RadixCache
 
 
-def pages(word: str) -> "array[int]":
-    return array("q", list(word.encode()))
+class Words:
+    """Words as paths of one prefix tree, and back. The same word before is the same pages."""
+
+    def __init__(self) -> None:
+        self._tree = PrefixTree()
+        self._ids: dict[str, int] = {}
+        self._letters: dict[tuple[Segment, int], str] = {}
+
+    def path(self, word: str) -> Path:
+        prefixes = [word[: end + 1] for end in range(len(word))]
+        path, _ = self._tree.enter([self._ids.setdefault(p, len(self._ids)) for p in prefixes])
+        self._letters |= dict(zip(pages_of(path, len(word)), word, strict=True))
+        return path
+
+    def spell(self, pages: Iterable[tuple[Segment, int]]) -> str:
+        return "".join(self._letters[page] for page in pages)
+
+
+WORDS = Words()
+pages = WORDS.path
 
 
 def start(cache: RadixCache, word: str, namespace: str | None = None) -> Holding:
@@ -45,8 +60,8 @@ def found(cache: RadixCache, word: str, namespace: str | None = None) -> int:
 
 def segments(cache: RadixCache) -> set[tuple[str, str]]:
     """Each node as (prefix, its own pages)."""
-    nodes = ((bytes(prefix).decode(), len(node.pages)) for prefix, node in nodes_of(cache))
-    return {(word[:-size], word[-size:]) for word, size in nodes}
+    nodes = ((WORDS.spell(prefix), node.low) for prefix, node in nodes_of(cache))
+    return {(word[:low], word[low:]) for word, low in nodes}
 
 
 def test_a_prompt_that_leaves_a_node_half_way_splits_it_there() -> None:
@@ -90,12 +105,8 @@ def test_a_glance_refreshes_and_splits_nothing() -> None:
 def test_a_leaf_that_an_insertion_adds_is_younger_than_the_half_it_splits_off() -> None:
     cache = RadixCache(20)
     keep(cache, "abcd")
-    late = start(cache, "x")
-    late._ids = pages("abxy")  # an insertion without a look-up before it
-    assert cache.take(3)
-    late.grow(4)
-
-    cache.insert(late._ids, 4, None)
+    assert cache.take(4)
+    assert cache.insert(pages("abxy"), 4, None) == 2  # without a look-up before it
     cache.evict(1)
 
     assert segments(cache) == {("", "ab"), ("ab", "xy")}
@@ -135,7 +146,7 @@ def test_a_parent_that_lost_its_last_child_goes_in_its_own_turn(
 
 
 def test_a_chain_loses_its_tail_first_every_time() -> None:
-    """llm-d-inference-sim#704: blocks of one time were evicted at random, the head of a chain too."""
+    """llm-d-inference-sim#704: of blocks of one time any went, the head of a chain too."""
     for _ in range(20):
         cache = RadixCache(3)
         keep(cache, "a", "ab", "abc")
@@ -293,11 +304,3 @@ def _counting(work: Counter[str], name: str) -> Callable[..., object]:
         return real(*arguments)
 
     return counted
-
-
-@given(st.lists(st.integers(0, 1), max_size=40), st.lists(st.integers(0, 1), max_size=40))
-def test_bisection_finds_the_first_difference(edge: list[int], ids: list[int]) -> None:
-    most = min(len(edge), len(ids))
-    same = next((at for at in range(most) if edge[at] != ids[at]), most)
-    if same:  # a child is looked up by its first page, so that one is always equal
-        assert common_pages(array("q", edge), array("q", [9, *ids]), 1, most) == same

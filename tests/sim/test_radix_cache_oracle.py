@@ -1,27 +1,28 @@
 """Random operations on the radix cache: its invariants after each, and a flat table beside it."""
 
-from array import array
-
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from sim.sglang_jobs import check, nodes_of
+from sim.sglang_jobs import check, nodes_of, pages_of
 from sim.slow_radix import SlowRadix
 
+from cachecast_sim.fleet.prefixes import Path, PrefixTree
 from cachecast_sim.fleet.sglang.holding import Holding
 from cachecast_sim.fleet.sglang.radix_cache import RadixCache
 
-IDS = st.lists(st.integers(0, 1), min_size=1, max_size=9).map(tuple)
+TOKENS = st.lists(st.integers(0, 1), min_size=1, max_size=9).map(tuple)
+Tokens = tuple[int, ...]
 
 
 class Request:
     """A running request in both caches."""
 
-    def __init__(self, fast: RadixCache, slow: SlowRadix, ids: tuple[int, ...]) -> None:
+    def __init__(self, fast: RadixCache, slow: SlowRadix, path: Path) -> None:
+        ids = pages_of(path, path[-1].high)
         self.slow, self.ids = slow, ids
         self.shared = slow.match(ids)
         slow.lock(ids[: self.shared])
-        self.holding = Holding(fast, array("q", ids), len(ids), None)
+        self.holding = Holding(fast, path, len(ids), None)
         assert self.holding.tree_pages == self.shared
 
     def checkpoint(self, pages: int, prompt: int) -> None:
@@ -49,10 +50,18 @@ class Caches(RuleBasedStateMachine):
     def make(self, total: int) -> None:
         self.fast, self.slow = RadixCache(total), SlowRadix(total)
         self.running: list[Request] = []
+        self.tree = PrefixTree()
+        self.prefixes: dict[Tokens, int] = {}
 
-    @rule(ids=IDS)
-    def admit(self, ids: tuple[int, ...]) -> None:
-        self.running.append(Request(self.fast, self.slow, ids))
+    def path(self, tokens: Tokens) -> Path:
+        """Pages of one token each; an id names everything up to it."""
+        ids = [self.prefixes.setdefault(tokens[: end + 1], len(self.prefixes))
+               for end in range(len(tokens))]  # fmt: skip
+        return self.tree.enter(ids)[0]
+
+    @rule(tokens=TOKENS)
+    def admit(self, tokens: Tokens) -> None:
+        self.running.append(Request(self.fast, self.slow, self.path(tokens)))
 
     @precondition(lambda self: self.running)
     @rule(which=st.integers(0, 9), pages=st.integers(1, 9))
@@ -77,10 +86,11 @@ class Caches(RuleBasedStateMachine):
     def release(self, which: int) -> None:
         self.running.pop(which % len(self.running)).release()
 
-    @rule(ids=IDS)
-    def look(self, ids: tuple[int, ...]) -> None:
-        seen = self.fast.peek(array("q", ids), len(ids), None)
-        assert seen == self.fast.match(array("q", ids), len(ids), None)[0] == self.slow.match(ids)
+    @rule(tokens=TOKENS)
+    def look(self, tokens: Tokens) -> None:
+        path, size = self.path(tokens), len(tokens)
+        seen = self.fast.peek(path, size, None)
+        assert seen == self.fast.match(path, size, None)[0] == self.slow.match(pages_of(path, size))
 
     @rule(pages=st.integers(1, 12))
     def evict(self, pages: int) -> None:
@@ -93,7 +103,7 @@ class Caches(RuleBasedStateMachine):
         assert (fast.free_pages, fast.held_pages) == (slow.free, slow.held)
         assert (fast.evictable_pages, fast.evicted_pages) == (slow.evictable, slow.evicted)
         assert fast.held_pages == sum(r.holding.pages - r.holding.tree_pages for r in self.running)
-        assert {prefix: (len(prefix) - len(node.pages), node.locks, node.last_access)
+        assert {prefix: (node.low, node.locks, node.last_access)
                 for prefix, node in nodes_of(fast)} == {
             prefix: (run.above, run.locks, run.used) for prefix, run in slow.runs.items()
         }  # fmt: skip

@@ -4,10 +4,9 @@ from fractions import Fraction
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from sim.sglang_jobs import Call, Linear, jobs_of, serve
+from sim.sglang_jobs import Call, Linear, jobs_of, pages_of, serve
 from sim.slow_sglang import SlowJob, SlowServer
 
-from cachecast_sim.fleet.sglang.page_book import PageBook
 from cachecast_sim.fleet.sglang.server import SglangServer
 from cachecast_sim.fleet.sglang.settings import NewTokenRatio, SglangSettings
 
@@ -24,23 +23,25 @@ TOKEN = st.integers(0, 1)  # few different ones, so that prompts share much
 @st.composite
 def sessions(draw: st.DrawFn) -> list[Call]:
     """First and later turns; outputs known or not."""
-    at_us, made = 0, []
+    made: list[Call] = []
+    at_us = 0
     for _ in range(draw(st.integers(2, 9))):
         at_us += draw(st.sampled_from([0, 0, 1, 2, 5, 30]))
         prompt = draw(st.lists(TOKEN, min_size=1, max_size=24))
-        if made and draw(st.booleans()):
+        if draw(st.booleans()) and made:
             before = draw(st.sampled_from(made))
             answer = [] if isinstance(before.output, int) else list(before.output)
             prompt = [*before.prompt, *answer, *prompt[:4]]
-        output = draw(st.lists(TOKEN, min_size=1, max_size=20) | st.integers(1, 20))
-        made.append(Call(at_us, prompt, output))
+        known = draw(st.lists(TOKEN, min_size=1, max_size=20))
+        made.append(Call(at_us, prompt, known if draw(st.booleans()) else len(known)))
     return made
 
 
 @st.composite
 def storms(draw: st.DrawFn) -> list[Call]:
     """Short prompts with long outputs, one a few steps after the other."""
-    at_us, made = 0, []
+    made: list[Call] = []
+    at_us = 0
     for _ in range(draw(st.integers(3, 8))):
         at_us += draw(st.integers(1, 4))
         prompt = draw(st.lists(TOKEN, min_size=1, max_size=6))
@@ -79,11 +80,15 @@ def compare(
     calls: list[Call], pages: int, page: int, budget: int, seqs: int, ratio: NewTokenRatio
 ) -> SglangServer:
     """Serve `calls` both ways; everything that can be seen from outside must be equal."""
-    jobs, book = jobs_of(calls, page), PageBook()
+    jobs = jobs_of(calls, page)
     slow = [
-        SlowJob(job.arrival_ns, job.prompt_tokens, job.output_tokens, tuple(ids))
+        SlowJob(
+            job.arrival_ns,
+            job.prompt_tokens,
+            job.output_tokens,
+            pages_of(job.path, (job.prompt_tokens + job.output_tokens - 1) // page),
+        )
         for job in jobs
-        for ids in [book.ids(job.path, (job.prompt_tokens + job.output_tokens - 1) // page)]
     ]
     latency = Linear(context_per_ns=3)
     options = SglangSettings(pages * page, page, budget, seqs, new_token_ratio=ratio)

@@ -2,34 +2,34 @@
 
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.sglang.holding import Holding
-from cachecast_sim.fleet.sglang.page_book import PageBook
 from cachecast_sim.fleet.sglang.radix_cache import RadixCache
+from cachecast_sim.fleet.sglang.seen import Seen
 
 
 class Active:
     """A waiting or running job.
 
     `generated_tokens` is the output it has; a preemption keeps it and loses the pages.
-    `computed_tokens` have their KV in memory. `ids` names every whole page that it can fill; the
-    last output token is never computed.
+    `computed_tokens` have their KV in memory; the last output token never does. While the job
+    decodes both stand as at `joined_step` of its group, which knows the rest.
     """
 
     __slots__ = (
-        "_book", "_cache", "_noted_pages", "_page_tokens", "computed_tokens", "generated_tokens",
-        "holding", "ids", "job",
+        "_cache", "_noted_pages", "_page_tokens", "_seen", "computed_tokens", "finish_step",
+        "generated_tokens", "holding", "job", "joined_step",
     )  # fmt: skip
 
-    def __init__(self, job: Job, cache: RadixCache, book: PageBook, page_tokens: int) -> None:
+    def __init__(self, job: Job, cache: RadixCache, seen: Seen, page_tokens: int) -> None:
         self.job = job
         self.generated_tokens = 0
         self.computed_tokens = 0
+        self.joined_step = 0
+        self.finish_step = 0
         self.holding: Holding | None = None
         self._cache = cache
-        self._book = book
+        self._seen = seen
         self._page_tokens = page_tokens
         self._noted_pages = 0
-        whole_pages = (job.prompt_tokens + job.output_tokens - 1) // page_tokens
-        self.ids = book.ids(job.path, whole_pages)
 
     @property
     def length_tokens(self) -> int:
@@ -52,15 +52,19 @@ class Active:
         The last token is always left to compute, and only whole pages are found (§1b row 3).
         """
         most_pages = (self.length_tokens - 1) // self._page_tokens
-        self.holding = Holding(self._cache, self.ids, most_pages, None)
+        self.holding = Holding(self._cache, self.job.path, most_pages, None)
         self.computed_tokens = self.holding.tree_pages * self._page_tokens
+
+    def grow(self) -> None:
+        """Its row is as long as what it has computed."""
+        self.held().grow(-(-self.computed_tokens // self._page_tokens))
 
     def checkpoint(self) -> None:
         """Give what is computed to the tree, in whole pages."""
         pages = self.computed_tokens // self._page_tokens
         self.held().checkpoint(pages, self.job.prompt_tokens // self._page_tokens)
         if pages > self._noted_pages:
-            self._book.note(self.job.path, pages)
+            self._seen.note(self.job.path, pages)
             self._noted_pages = pages
 
     def release(self) -> None:

@@ -1,7 +1,6 @@
 """The pages that one running request uses, and what becomes of them."""
 
-from array import array
-
+from cachecast_sim.fleet.prefixes import Path
 from cachecast_sim.fleet.sglang.node import Node
 from cachecast_sim.fleet.sglang.radix_cache import RadixCache
 
@@ -12,19 +11,19 @@ class Holding:
         |<------ tree_pages: locked ------>|<-- held: a prompt in work, output, partial page -->|
         |<---------------------------------- pages ------------------------------------------->|
 
-    `ids` names every whole page that the request can fill. It is made on a match and released once.
+    `path` has every page that the request can fill. A row is made on a match and released once.
     """
 
-    __slots__ = ("_cache", "_ids", "_namespace", "_node", "pages", "tree_pages")
+    __slots__ = ("_cache", "_namespace", "_node", "_path", "pages", "tree_pages")
 
     def __init__(
-        self, cache: RadixCache, ids: "array[int]", most_pages: int, namespace: str | None
+        self, cache: RadixCache, path: Path, most_pages: int, namespace: str | None
     ) -> None:
         """Matches at most `most_pages` leading pages and locks what it found."""
         self._cache = cache
-        self._ids = ids
+        self._path = path
         self._namespace = namespace
-        self.tree_pages, node = cache.match(ids, most_pages, namespace)
+        self.tree_pages, node = cache.match(path, most_pages, namespace)
         self._node: Node | None = node
         self.pages = self.tree_pages
         cache.lock(node)
@@ -41,12 +40,12 @@ class Holding:
         evicted without its prompt (§1b row 8). That is so already wherever the prompt was put in
         first; it changes something after a readmission, which computes prompt and output together.
         """
-        cache, ids = self._cache, self._ids
-        there = cache.insert(ids, pages, self._namespace)
+        cache, path = self._cache, self._path
+        there = cache.insert(path, pages, self._namespace)
         if 0 < prompt_pages < pages:
-            cache.insert(ids, prompt_pages, self._namespace)
+            cache.insert(path, prompt_pages, self._namespace)
         cache.give_back(there - self.tree_pages)
-        matched, node = cache.match(ids, pages, self._namespace)
+        matched, node = cache.match(path, pages, self._namespace)
         assert matched == pages, f"{matched} of {pages} pages found right after their insertion"
         assert self._node is not None, "a checkpoint after the release"
         cache.unlock(self._node)

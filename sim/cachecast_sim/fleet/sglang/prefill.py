@@ -9,6 +9,7 @@ from enum import Enum, auto
 from fractions import Fraction
 
 from cachecast_sim.fleet.sglang.active import Active
+from cachecast_sim.fleet.sglang.group import DecodeGroup
 from cachecast_sim.fleet.sglang.radix_cache import RadixCache
 from cachecast_sim.fleet.sglang.settings import SglangSettings
 
@@ -45,15 +46,19 @@ class PrefillStep:
     """
 
     def __init__(
-        self, cache: RadixCache, settings: SglangSettings, running: list[Active], ratio: Fraction
+        self, cache: RadixCache, settings: SglangSettings, running: DecodeGroup, ratio: Fraction
     ) -> None:
         self.chunks: list[Chunk] = []
         self.unfinished: Active | None = None
         self._cache = cache
         self._page_tokens = settings.page_tokens
         self._budget_tokens = settings.max_batch_tokens
-        to_come = sum(min(active.tokens_to_come, MOST_RESERVED_TOKENS) for active in running)
-        self._reserved_tokens = ratio * to_come
+        # What the running ones set aside is a fraction; whole tokens compare with it as with its
+        # floor, and what is left to a chunk is rounded down.
+        aside = ratio.numerator * running.tokens_to_come(MOST_RESERVED_TOKENS)
+        self._aside = aside // ratio.denominator
+        self._aside_is_whole = aside % ratio.denominator == 0
+        self._reserved_tokens = 0
         self._server_is_empty = not running
 
     @property
@@ -65,7 +70,8 @@ class PrefillStep:
 
     def go_on(self, active: Active) -> None:
         """The next chunk of a prompt that did not fit the step before. It always makes progress."""
-        most = min(self._budget_tokens, int(self._spare_tokens()))
+        whole_tokens = self._spare_tokens() - (not self._aside_is_whole)
+        most = min(self._budget_tokens, whole_tokens)
         if most <= 0:
             most = self._budget_tokens
         left = active.length_tokens - active.computed_tokens
@@ -105,9 +111,13 @@ class PrefillStep:
         else:
             self.unfinished = active
 
-    def _spare_tokens(self) -> Fraction:
+    def _spare_tokens(self) -> int:
+        """What is left, rounded up: a count of tokens is below it if it is below the exact value.
+
+        And it is 0 or less if the exact value is.
+        """
         usable = self._cache.free_pages + self._cache.evictable_pages
-        return usable * self._page_tokens - self._reserved_tokens
+        return usable * self._page_tokens - self._reserved_tokens - self._aside
 
     def _in_pages(self, tokens: int) -> int:
         return -(-tokens // self._page_tokens) * self._page_tokens

@@ -5,19 +5,18 @@ eviction strategy `lru`. The priority of a prompt over its output (row 8) is not
 does not read it; the split at the end of the prompt that comes with it is, see `Holding`.
 """
 
-from array import array
-
+from cachecast_sim.fleet.prefixes import Path
 from cachecast_sim.fleet.sglang.leaf_queue import LeafQueue
-from cachecast_sim.fleet.sglang.node import Node, common_pages
+from cachecast_sim.fleet.sglang.node import Node, between, parting
 
 
 class RadixCache:
     """The pages of one server, all of them usable: free + held + tree == total, always.
 
     *free* pages belong to nobody, *held* ones to running requests, *tree* ones to the radix tree,
-    where later requests find them. A caller cuts prompts to whole pages: `pages` arguments are
-    counts of leading ids of `ids`. Access times are a counter that grows with every look-up, every
-    insertion and every new node, so no two leaves are equally old.
+    where later requests find them. `pages` arguments count leading pages of a path, which has at
+    least so many; a caller cuts prompts to whole pages. Access times are a counter that grows with
+    every look-up, every insertion and every new node, so no two leaves are equally old.
     """
 
     __slots__ = (
@@ -37,7 +36,7 @@ class RadixCache:
         self._clock = 0
         self._nodes = 0
 
-    def match(self, ids: "array[int]", pages: int, namespace: str | None) -> tuple[int, Node]:
+    def match(self, path: Path, pages: int, namespace: str | None) -> tuple[int, Node]:
         """How many of the first `pages` pages are in the tree, and the node where they end.
 
         A look-up is a use: every node on the way becomes the most recent, and a node that is
@@ -46,23 +45,23 @@ class RadixCache:
         root = self._root(namespace)
         if pages <= 0:
             return 0, root
-        return self._walk(ids, pages, root)
+        return self._walk(path, pages, root)
 
-    def peek(self, ids: "array[int]", pages: int, namespace: str | None) -> int:
+    def peek(self, path: Path, pages: int, namespace: str | None) -> int:
         """What `match` would find, and nothing changes."""
-        node: Node | None = self._roots.get(namespace)
-        at = 0
+        node = self._roots.get(namespace)
+        at = index = 0
         while node is not None and at < pages:
-            node = node.children.get(ids[at])
+            while path[index].high <= at:
+                index += 1
+            node = node.children.get(path[index].segment)
             if node is not None:
-                most = min(len(node.pages), pages - at)
-                same = common_pages(node.pages, ids, at, most)
-                at += same
-                if same < len(node.pages):
+                at = parting(node.pieces, path, index, min(node.high, pages))
+                if at < node.high:
                     break
         return at
 
-    def insert(self, ids: "array[int]", pages: int, namespace: str | None) -> int:
+    def insert(self, path: Path, pages: int, namespace: str | None) -> int:
         """How many of the first `pages` pages the tree had; the others become a new leaf.
 
         The new ones change from held to tree. The caller frees its copies of those that were there
@@ -70,10 +69,11 @@ class RadixCache:
         """
         if pages <= 0:
             return 0
-        at, node = self._walk(ids, pages, self._root(namespace))
+        at, node = self._walk(path, pages, self._root(namespace))
         if at < pages:
-            leaf = self._new_node(node, ids[at:pages])
-            node.children[ids[at]] = leaf
+            own = between(path, at, pages)
+            leaf = self._new_node(node, at, pages, own)
+            node.children[own[0].segment] = leaf
             self._leaves.discard(node)
             self._leaves.add(leaf)
             new = pages - at
@@ -86,7 +86,7 @@ class RadixCache:
         """Keep `node` and all above it from eviction, once more (row 5)."""
         while node.parent is not None:
             if node.locks == 0:
-                self.evictable_pages -= len(node.pages)
+                self.evictable_pages -= node.high - node.low
                 self._leaves.discard(node)
             node.locks += 1
             node = node.parent
@@ -97,7 +97,7 @@ class RadixCache:
             assert node.locks > 0, f"node {node.number} is unlocked more often than locked"
             node.locks -= 1
             if node.locks == 0:
-                self.evictable_pages += len(node.pages)
+                self.evictable_pages += node.high - node.low
                 if not node.children:
                     self._leaves.add(node)
             node = node.parent
@@ -130,10 +130,10 @@ class RadixCache:
             leaf = self._leaves.pop()
             if leaf is None:
                 break
-            gone += len(leaf.pages)
+            gone += leaf.high - leaf.low
             parent = leaf.parent
             assert parent is not None, "the root is never a leaf"
-            del parent.children[leaf.pages[0]]
+            del parent.children[leaf.pieces[0].segment]
             if not parent.children and parent.locks == 0 and parent.parent is not None:
                 self._leaves.add(parent)
         self.free_pages += gone
@@ -142,46 +142,47 @@ class RadixCache:
         self.evicted_pages += gone
         return gone
 
-    def _walk(self, ids: "array[int]", pages: int, node: Node) -> tuple[int, Node]:
+    def _walk(self, path: Path, pages: int, node: Node) -> tuple[int, Node]:
         now = self._tick()
-        at = 0
+        at = index = 0
         while at < pages:
-            child = node.children.get(ids[at])
+            while path[index].high <= at:
+                index += 1
+            child = node.children.get(path[index].segment)
             if child is None:
                 break
             child.last_access = now
-            size = len(child.pages)
-            same = common_pages(child.pages, ids, at, min(size, pages - at))
-            at += same
-            if same < size:
-                return at, self._split(child, same)
+            at = parting(child.pieces, path, index, min(child.high, pages))
+            if at < child.high:
+                return at, self._split(child, at)
             node = child
         return at, node
 
-    def _split(self, lower: Node, pages: int) -> Node:
-        """The new node of the first `pages` pages of `lower`, which keeps the others and its place.
+    def _split(self, lower: Node, at: int) -> Node:
+        """The new node of what `lower` has before page `at`; `lower` keeps the rest and its place.
 
         Who locked the lower half holds the upper one too.
         """
         above = lower.parent
         assert above is not None, "the root has no pages to split"
-        upper = self._new_node(above, lower.pages[:pages])
+        upper = self._new_node(above, lower.low, at, between(lower.pieces, lower.low, at))
         upper.locks = lower.locks
-        lower.pages = lower.pages[pages:]
+        above.children[upper.pieces[0].segment] = upper
+        lower.pieces = between(lower.pieces, at, lower.high)
+        lower.low = at
         lower.parent = upper
-        upper.children[lower.pages[0]] = lower
-        above.children[upper.pages[0]] = upper
+        upper.children[lower.pieces[0].segment] = lower
         return upper
 
     def _root(self, namespace: str | None) -> Node:
         root = self._roots.get(namespace)
         if root is None:
-            root = self._roots[namespace] = Node(0, None, array("q"), 0)
+            root = self._roots[namespace] = Node(0, None, 0, 0, [], 0)
         return root
 
-    def _new_node(self, parent: Node, pages: "array[int]") -> Node:
+    def _new_node(self, parent: Node, low: int, high: int, pieces: Path) -> Node:
         self._nodes += 1
-        return Node(self._nodes, parent, pages, self._tick())
+        return Node(self._nodes, parent, low, high, pieces, self._tick())
 
     def _tick(self) -> int:
         self._clock += 1

@@ -19,10 +19,11 @@ from collections.abc import Callable
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.misses import explain
 from cachecast_sim.fleet.sglang.active import Active
-from cachecast_sim.fleet.sglang.decode import RatioNow, preempt, steps_that_fit, take_pages
-from cachecast_sim.fleet.sglang.page_book import PageBook
+from cachecast_sim.fleet.sglang.decode import RatioNow, preempt, steps_that_fit
+from cachecast_sim.fleet.sglang.group import DecodeGroup
 from cachecast_sim.fleet.sglang.prefill import Chunk, PrefillStep, Room
 from cachecast_sim.fleet.sglang.radix_cache import RadixCache
+from cachecast_sim.fleet.sglang.seen import Seen
 from cachecast_sim.fleet.sglang.settings import SglangSettings
 from cachecast_sim.fleet.sglang.stretch import Stretch
 from cachecast_sim.latency.model import LatencyModel
@@ -44,14 +45,14 @@ class SglangServer:
     ) -> None:
         self.cache = RadixCache(settings.pages)
         self.waiting: deque[Active] = deque()
-        self.running: list[Active] = []
+        self.running = DecodeGroup(settings.page_tokens)
         self.gaps: dict[int, int] = {}  # ns between two tokens of a job: how often
         self.steps = 0
         self.preemptions = 0
         self._settings = settings
         self._latency = latency
         self._on_finish = on_finish
-        self._book = PageBook()
+        self._seen = Seen()
         self._ratio = RatioNow(settings.new_token_ratio)
         self._unfinished: Active | None = None  # its prompt goes on in the next prefill step
         self._full = False  # nobody is tried until a request leaves
@@ -70,7 +71,7 @@ class SglangServer:
             job.status = "rejected"
             self._on_finish(job, now_ns)
             return None
-        self.waiting.append(Active(job, self.cache, self._book, page_tokens))
+        self.waiting.append(Active(job, self.cache, self._seen, page_tokens))
         if self._in_advance:
             return None
         if self._end_ns is None:
@@ -102,7 +103,7 @@ class SglangServer:
         self.settle(now_ns)
         page_tokens = self._settings.page_tokens
         pages = (job.prompt_tokens - 1) // page_tokens
-        return self.cache.peek(self._book.ids(job.path, pages), pages, None) * page_tokens
+        return self.cache.peek(job.path, pages, None) * page_tokens
 
     def _cut(self, now_ns: int) -> int | None:
         """An arrival ends a stretch after the step in work, if it could be admitted then."""
@@ -158,7 +159,7 @@ class SglangServer:
             job.scheduled_ns = now_ns
             job.hit_tokens = active.computed_tokens
             hit_pages = active.computed_tokens // self._settings.page_tokens
-            explain(job, hit_pages, self._book, self._settings.page_tokens)
+            explain(job, hit_pages, self._seen, self._settings.page_tokens)
         else:
             job.readmission_hit_tokens.append(active.computed_tokens)
 
@@ -202,52 +203,54 @@ class SglangServer:
         # A batch that others join is full or not as before; one that starts anew is not.
         if len(stay) < len(chunks) or not self.running:
             self._full = False
-        self.running.extend(stay)
+        for active in stay:
+            self.running.join(active)
 
     def _start_stretch(self, now_ns: int) -> int:
         """Decode until a request ends or the pages do; preempt if not even one step fits."""
-        page_tokens = self._settings.page_tokens
-        wanted = min(active.tokens_to_come for active in self.running)
-        steps = steps_that_fit(self.running, wanted, page_tokens, self.cache)
+        group = self.running
+        steps = steps_that_fit(group, group.next_finish(), self.cache)
         preempting = steps == 0
         if preempting:
-            out = preempt(self.running, page_tokens, self.cache)
+            out = preempt(group, self._settings.page_tokens, self.cache)
             self.waiting.extend(out)
             self.preemptions += len(out)
-            self._ratio.estimate(self.running)
+            self._ratio.estimate(list(group.members))
             self._full = False
             steps = 1
-        context = sum(active.length_tokens for active in self.running)
-        ends = self._latency.decode_ends_ns(len(self.running), context, steps)
+        ends = self._latency.decode_ends_ns(len(group), group.context_tokens, steps)
         self._stretch = Stretch(now_ns, ends, preempting)
         self._take_pages(self._stretch, 1)
         return self._stretch.end_ns
 
     def _take_pages(self, stretch: Stretch, steps: int) -> None:
-        """Pages of the first `steps` steps, those given out already aside."""
+        """Pages of the first `steps` steps, those given out already aside.
+
+        Evicting for several steps at once drops the same leaves as evicting for one after the
+        other: both stop at the first leaf in the order that covers the sum, and nothing else uses
+        the tree meanwhile.
+        """
         if steps > stretch.taken:
-            take_pages(self.running, stretch.taken, steps, self._settings.page_tokens, self.cache)
+            need = self.running.pages_for(steps)
+            if stretch.taken:
+                need -= self.running.pages_for(stretch.taken)
+            found = self.cache.take(need)
+            assert found, f"{need} pages for decoding were counted on and are not there"
             stretch.taken = steps
 
     def _end_stretch(self, stretch: Stretch, now_ns: int) -> None:
-        self._take_pages(stretch, stretch.planned)
-        self._latency.taken(stretch.planned)
-        self.steps += stretch.planned
-        if not stretch.preempting:
-            self._ratio.fall(stretch.planned)
+        steps, group = stretch.planned, self.running
+        self._take_pages(stretch, steps)
+        self._latency.taken(steps)
         self._stretch = None
-        self._record_gaps(stretch, now_ns)
-        stay = []
-        for active in self.running:
-            active.computed_tokens += stretch.planned
-            active.generated_tokens += stretch.planned
-            if active.tokens_to_come:
-                stay.append(active)
-            else:
-                self._finish(active, now_ns)
-        if len(stay) < len(self.running):
+        self.steps += steps
+        if not stretch.preempting:
+            self._ratio.steps += steps
+        self._record_gaps(stretch)
+        group.advance(steps, now_ns)
+        for active in group.finished():
             self._full = False
-        self.running = stay
+            self._finish(active, now_ns)
 
     def _finish(self, active: Active, now_ns: int) -> None:
         """Prompt and output but its last token, which was never computed, go into the tree."""
@@ -257,14 +260,16 @@ class SglangServer:
         active.job.end_ns = now_ns
         self._on_finish(active.job, now_ns)
 
-    def _record_gaps(self, stretch: Stretch, now_ns: int) -> None:
-        """Every running job got a token at each end; before the first it may have waited longer."""
+    def _record_gaps(self, stretch: Stretch) -> None:
+        """Every member got a token at each end; before the first it may have waited longer."""
+        group = self.running
         first_ns = stretch.start_ns + stretch.ends_ns[0]
-        for active in self.running:
+        for active in group.new_members:
             self._add_gaps(first_ns - active.job.last_token_ns, 1)
-            active.job.last_token_ns = now_ns
+        if others := len(group) - len(group.new_members):
+            self._add_gaps(first_ns - group.last_token_ns, others)
         for gap_ns, times in stretch.later_gaps():
-            self._add_gaps(gap_ns, times * len(self.running))
+            self._add_gaps(gap_ns, times * len(group))
 
     def _add_gaps(self, gap_ns: int, count: int) -> None:
         self.gaps[gap_ns] = self.gaps.get(gap_ns, 0) + count
