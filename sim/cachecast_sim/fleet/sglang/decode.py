@@ -49,7 +49,7 @@ class RatioNow:
 def steps_that_fit(group: DecodeGroup, steps: int, cache: RadixCache) -> int:
     """How many of the next `steps` steps find their pages, free ones or evictable ones."""
     usable = cache.free_pages + cache.evictable_pages
-    if group.pages_for(steps) <= usable:
+    if group.pages_at_most(steps) <= usable or group.pages_for(steps) <= usable:
         return steps
     fit, beyond = 0, steps
     while beyond - fit > 1:

@@ -81,6 +81,10 @@ class DecodeGroup:
             for phase, members in self._phases.items()
         )
 
+    def pages_at_most(self, steps: int) -> int:
+        """No fewer than `pages_for(steps)`, without looking at where the members stand."""
+        return len(self.members) * ((steps - 1) // self._page_tokens + 1)
+
     def tokens_to_come(self, most: int) -> int:
         """Output that is still missing, at most `most` of each member."""
         if self._last_finish - self.steps <= most:

@@ -82,11 +82,14 @@ class SglangServer:
     def advance(self, now_ns: int) -> int | None:
         """End the step or stretch in work, start the next; its end, None when there is nothing."""
         assert self._end_ns in (None, now_ns), f"advance at {now_ns}, a step ends at {self._end_ns}"
-        self._in_advance = True
+        ended: list[Job] = []
         if self._stretch is not None:
-            self._end_stretch(self._stretch, now_ns)
+            ended = self._end_stretch(self._stretch, now_ns)
         elif self._chunks:
-            self._end_prefill(now_ns)
+            ended = self._end_prefill(now_ns)
+        self._in_advance = True
+        for job in ended:
+            self._on_finish(job, now_ns)
         self._in_advance = False
         self._end_ns = self._start_prefill(now_ns)
         if self._end_ns is None and self.running:
@@ -178,26 +181,22 @@ class SglangServer:
         context = sum(chunk.context for chunk in self._chunks)
         return now_ns + self._latency.step_ns(tokens, len(self._chunks), context, 0, 0)
 
-    def _end_prefill(self, now_ns: int) -> None:
+    def _end_prefill(self, now_ns: int) -> list[Job]:
+        """Tokens appear, and what is computed goes into the tree; the jobs that end with it."""
         chunks, self._chunks = self._chunks, []
         self.steps += 1
-        stay = []
+        stay, ended = [], []
         for chunk in chunks:
             active = chunk.active
             active.computed_tokens += chunk.tokens
             if active is self._unfinished:
                 continue
-            active.generated_tokens += 1
-            if active.job.first_token_ns is None:
-                active.job.first_token_ns = now_ns
-            else:  # a readmitted job goes on where it was preempted
-                self._add_gaps(now_ns - active.job.last_token_ns, 1)
-            active.job.last_token_ns = now_ns
+            self._note_token(active, now_ns)
             if active.tokens_to_come:
                 active.checkpoint()
                 stay.append(active)
             else:
-                self._finish(active, now_ns)
+                ended.append(self._finish(active, now_ns))
         if self._unfinished is not None:
             self._unfinished.checkpoint()
         # A batch that others join is full or not as before; one that starts anew is not.
@@ -205,6 +204,17 @@ class SglangServer:
             self._full = False
         for active in stay:
             self.running.join(active)
+        return ended
+
+    def _note_token(self, active: Active, now_ns: int) -> None:
+        """A prefill gave `active` a token: its first, or after a preemption the next."""
+        job = active.job
+        active.generated_tokens += 1
+        if job.first_token_ns is None:
+            job.first_token_ns = now_ns
+        else:
+            self._add_gaps(now_ns - job.last_token_ns, 1)
+        job.last_token_ns = now_ns
 
     def _start_stretch(self, now_ns: int) -> int:
         """Decode until a request ends or the pages do; preempt if not even one step fits."""
@@ -220,7 +230,6 @@ class SglangServer:
             steps = 1
         ends = self._latency.decode_ends_ns(len(group), group.context_tokens, steps)
         self._stretch = Stretch(now_ns, ends, preempting)
-        self._take_pages(self._stretch, 1)
         return self._stretch.end_ns
 
     def _take_pages(self, stretch: Stretch, steps: int) -> None:
@@ -230,15 +239,13 @@ class SglangServer:
         other: both stop at the first leaf in the order that covers the sum, and nothing else uses
         the tree meanwhile.
         """
-        if steps > stretch.taken:
-            need = self.running.pages_for(steps)
-            if stretch.taken:
-                need -= self.running.pages_for(stretch.taken)
-            found = self.cache.take(need)
-            assert found, f"{need} pages for decoding were counted on and are not there"
-            stretch.taken = steps
+        need = self.running.pages_for(steps) - stretch.pages
+        found = self.cache.take(need)
+        assert found, f"{need} pages for decoding were counted on and are not there"
+        stretch.pages += need
 
-    def _end_stretch(self, stretch: Stretch, now_ns: int) -> None:
+    def _end_stretch(self, stretch: Stretch, now_ns: int) -> list[Job]:
+        """The jobs that end with it."""
         steps, group = stretch.planned, self.running
         self._take_pages(stretch, steps)
         self._latency.taken(steps)
@@ -248,17 +255,18 @@ class SglangServer:
             self._ratio.steps += steps
         self._record_gaps(stretch)
         group.advance(steps, now_ns)
-        for active in group.finished():
+        ended = [self._finish(active, now_ns) for active in group.finished()]
+        if ended:
             self._full = False
-            self._finish(active, now_ns)
+        return ended
 
-    def _finish(self, active: Active, now_ns: int) -> None:
+    def _finish(self, active: Active, now_ns: int) -> Job:
         """Prompt and output but its last token, which was never computed, go into the tree."""
         active.checkpoint()
         active.release()
         active.job.status = "ok"
         active.job.end_ns = now_ns
-        self._on_finish(active.job, now_ns)
+        return active.job
 
     def _record_gaps(self, stretch: Stretch) -> None:
         """Every member got a token at each end; before the first it may have waited longer."""

@@ -8,18 +8,18 @@ from itertools import pairwise
 class Stretch:
     """Decode steps that started at `start_ns`; `ends_ns` are their ends relative to it.
 
-    `planned` of them will run. `taken` says for how many the pages are given out already,
-    `preempting` that requests had to give way to its first and only step.
+    `planned` of them will run. `pages` were given out for them so far; they are given out at the
+    end, or when somebody looks. `preempting`: requests had to give way to its first and only step.
     """
 
-    __slots__ = ("ends_ns", "planned", "preempting", "start_ns", "taken")
+    __slots__ = ("ends_ns", "pages", "planned", "preempting", "start_ns")
 
     def __init__(self, start_ns: int, ends_ns: Sequence[int], preempting: bool) -> None:
         self.start_ns = start_ns
         self.ends_ns = ends_ns
         self.preempting = preempting
         self.planned = len(ends_ns)
-        self.taken = 0
+        self.pages = 0
 
     @property
     def end_ns(self) -> int:
