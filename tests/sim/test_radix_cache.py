@@ -112,6 +112,17 @@ def test_a_leaf_that_an_insertion_adds_is_younger_than_the_half_it_splits_off() 
     assert segments(cache) == {("", "ab"), ("ab", "xy")}
 
 
+def test_a_leaf_that_gets_a_child_is_none_any_more() -> None:
+    cache = RadixCache(20)
+    assert cache.take(4)
+    cache.insert(pages("ab"), 2, None)
+    cache.insert(pages("abcd"), 4, None)
+
+    check(cache)
+    assert cache.evict(1) == 2
+    assert segments(cache) == {("", "ab")}
+
+
 @pytest.mark.parametrize(("need", "evicted"), [(4, 0), (5, 3), (7, 3), (8, 5)])
 def test_the_shortfall_is_evicted_in_whole_leaves(need: int, evicted: int) -> None:
     """4 of 9 pages are free; the leaves in order of age have 3 and 2 pages."""

@@ -9,6 +9,11 @@ from hypothesis import strategies as st
 from sim.sglang_jobs import Call, Linear, jobs_of, serve
 
 from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.sglang.active import Active
+from cachecast_sim.fleet.sglang.group import DecodeGroup
+from cachecast_sim.fleet.sglang.prefill import PrefillStep
+from cachecast_sim.fleet.sglang.radix_cache import RadixCache
+from cachecast_sim.fleet.sglang.seen import Seen
 from cachecast_sim.fleet.sglang.server import SglangServer
 from cachecast_sim.fleet.sglang.settings import NewTokenRatio, SglangSettings
 from cachecast_sim.fleet.world import EngineServer, FleetWorld
@@ -230,6 +235,30 @@ def test_a_request_that_does_not_fit_blocks_those_behind_it() -> None:
     assert a.end_ns == 1050 + 9 * 1010
     assert b.scheduled_ns == a.end_ns
     assert c.scheduled_ns == b.first_token_ns == 10_140 + 1200
+
+
+@pytest.mark.parametrize(("memory", "joins"), [(4209, True), (4208, False)])
+def test_nobody_sets_more_than_4096_output_tokens_aside(memory: int, joins: bool) -> None:
+    """A has 10 tokens and 6,000 to make, of which it sets 4,096 aside; B has 100, one to make.
+
+    B is taken in if 100 + 1 + a page of 1 is less than memory - 10 - 4,096.
+    """
+    group, cache = DecodeGroup(1), RadixCache(memory)
+    (a,) = jobs_of([Call(0, tokens(10), 6000)], 1)
+    (b,) = jobs_of([Call(0, tokens(100, first=1), 1)], 1)
+    running = Active(a, cache, Seen(), 1)
+    running.match()
+    assert cache.take(10)
+    running.computed_tokens = 10
+    running.grow()
+    group.join(running)
+    step = PrefillStep(cache, SglangSettings(memory), group, Fraction(1))
+
+    step.add(Active(b, cache, Seen(), 1))
+
+    assert bool(step.chunks) == joins
+    assert group.tokens_to_come(4096) == 4096
+    assert group.tokens_to_come(6000) == 6000
 
 
 def test_sequential_admission_starts_a_request_when_the_one_before_has_ended() -> None:

@@ -53,12 +53,10 @@ class PrefillStep:
         self._cache = cache
         self._page_tokens = settings.page_tokens
         self._budget_tokens = settings.max_batch_tokens
-        # What the running ones set aside is a fraction; whole tokens compare with it as with its
-        # floor, and what is left to a chunk is rounded down.
+        # What the running ones set aside is a fraction; whole tokens compare with its floor as with
+        # itself.
         aside = ratio.numerator * running.tokens_to_come(MOST_RESERVED_TOKENS)
-        self._aside = aside // ratio.denominator
-        self._aside_is_whole = aside % ratio.denominator == 0
-        self._reserved_tokens = 0
+        self._reserved_tokens = aside // ratio.denominator
         self._server_is_empty = not running
 
     @property
@@ -70,8 +68,7 @@ class PrefillStep:
 
     def go_on(self, active: Active) -> None:
         """The next chunk of a prompt that did not fit the step before. It always makes progress."""
-        whole_tokens = self._spare_tokens() - (not self._aside_is_whole)
-        most = min(self._budget_tokens, whole_tokens)
+        most = min(self._budget_tokens, self._spare_tokens())
         if most <= 0:
             most = self._budget_tokens
         left = active.length_tokens - active.computed_tokens
@@ -112,12 +109,8 @@ class PrefillStep:
             self.unfinished = active
 
     def _spare_tokens(self) -> int:
-        """What is left, rounded up: a count of tokens is below it if it is below the exact value.
-
-        And it is 0 or less if the exact value is.
-        """
         usable = self._cache.free_pages + self._cache.evictable_pages
-        return usable * self._page_tokens - self._reserved_tokens - self._aside
+        return usable * self._page_tokens - self._reserved_tokens
 
     def _in_pages(self, tokens: int) -> int:
         return -(-tokens // self._page_tokens) * self._page_tokens
