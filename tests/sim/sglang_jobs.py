@@ -116,7 +116,10 @@ def serve(
 
     `look` looks at the cache after everything that happens.
     """
-    server = SglangServer(settings, latency or Linear(), lambda job, now_ns: None)
+    ended: list[int] = []
+    server = SglangServer(
+        settings, latency or Linear(), lambda job, now_ns: ended.append(job.index)
+    )
     next_ns: int | None = None
     for job in jobs:
         while next_ns is not None and next_ns < job.arrival_ns:
@@ -127,4 +130,16 @@ def serve(
     while next_ns is not None:
         next_ns = server.advance(next_ns)
         look(server.cache)
+    assert sorted(ended) == sorted(job.index for job in jobs)  # each exactly once
+    assert server.cache.held_pages == 0
     return server
+
+
+def served(settings: SglangSettings, *calls: Call) -> tuple[SglangServer, list[Job]]:
+    jobs = jobs_of(calls, settings.page_tokens)
+    return serve(settings, jobs), jobs
+
+
+def tokens(count: int, first: int = 0) -> list[int]:
+    """`count` tokens that no other `first` shares."""
+    return list(range(first * 10_000, first * 10_000 + count))
