@@ -25,6 +25,7 @@ from cachecast_pricing.catalog_file import (
 )
 from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
 from cachecast_pricing.rules.settings import MARK_POLICIES, RULE_KEYS
+from cachecast_sim.latency import documentation, fitted_file
 from cachecast_sim.observed_gap import CAUSES
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -37,6 +38,7 @@ PAGES = (
     "log-formats",
     "generate",
     "sharing",
+    "latency",
 )
 
 
@@ -202,6 +204,24 @@ def test_the_example_of_the_rates_prints_what_the_page_says(root: Path, tmp_path
 
     out = run_examples(text, tmp_path)
     assert shown[1].splitlines() == [line.rstrip() for line in out.splitlines()]
+
+
+def test_the_tables_of_the_latency_page_are_what_the_code_and_the_catalogue_hold(
+    root: Path,
+) -> None:
+    """`make docs` writes them anew."""
+    text = page(root, "latency")
+
+    for name, table in documentation.tables().items():
+        assert f"<!-- {name} -->\n{table}\n<!-- end of {name} -->" in text, name
+
+
+def test_the_fitted_file_of_the_page_is_read(root: Path) -> None:
+    examples = re.findall(r"^```toml\n(format = .*?)^```", page(root, "latency"), re.M | re.S)
+    assert len(examples) == 1
+
+    file = fitted_file.read_fitted(examples[0], "docs/latency.md")
+    assert file.held_out == fitted_file.HeldOutError(steps=104, mean_pct=3.6, p90_pct=6.5)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "import": "import_",
     "models": "models",
     "price": "price",
+    "simulate": "simulate",
     "sql": "sql",
 }
 

@@ -18,6 +18,10 @@ class ContentError(ValueError):
     """A request that cannot be cut into the engine's blocks: what is wrong with it."""
 
 
+class NoPrompt(ContentError):
+    """A request whose prompt has no known size: there is nothing to serve."""
+
+
 @dataclass(slots=True)
 class Content:
     """What was taken for granted about requests on the way, for the result's assumptions."""
@@ -42,7 +46,7 @@ class JobMaker:
         prompt = request.prompt_tokens
         if prompt is None or prompt < 1:
             shown = "unknown" if prompt is None else prompt
-            raise ContentError(f"prompt_tokens is {shown}, expected at least 1")
+            raise NoPrompt(f"prompt_tokens is {shown}, expected at least 1")
         output = request.output_tokens
         if output is None:
             self.seen.outputs_unknown += 1
@@ -63,7 +67,7 @@ class JobMaker:
     def _enter(
         self, tree: PrefixTree, ids: list[int], per_id: int, known: int
     ) -> tuple[list[Piece], int]:
-        """The path over `known` blocks; an id that covers only a part of its blocks stands alone."""
+        """The path over `known` blocks; an id of which only a part counts stands alone."""
         whole = known // per_id
         try:
             path, shared = tree.enter(ids[:whole])

@@ -15,12 +15,13 @@ class Job:
     """
 
     __slots__ = (
-        "arrival_ns", "blocks", "computed", "end_ns", "filled_blocks", "finish_step",
+        "arrival_ns", "blocks", "computed", "decode_server", "end_ns", "filled_blocks",
+        "finish_step",
         "first_token_ns", "generated", "held", "hit_tokens", "index", "joined_step",
         "known_blocks", "last_token_ns", "loaded_tokens", "misses", "order", "output_tokens",
-        "page_ids", "path", "preemptions", "prompt_tokens", "readmission_hit_tokens", "reason",
-        "remaining", "request_id", "scheduled_ns", "server", "session_id", "shared_blocks",
-        "status",
+        "page_ids", "path", "preemptions", "prefilled", "prompt_tokens", "readmission_hit_tokens",
+        "reason", "remaining", "request_id", "scheduled_ns", "server", "session_id",
+        "shared_blocks", "status",
     )  # fmt: skip
 
     def __init__(
@@ -56,9 +57,11 @@ class Job:
         self.joined_step = 0
         self.finish_step = 0
         self.last_token_ns = 0
+        self.prefilled = False  # another server has prefilled it, its blocks must come from there
         # results
         self.status = "waiting"
         self.server: int | None = None
+        self.decode_server: int | None = None  # of a disaggregated fleet, counted from 0
         self.hit_tokens = 0
         self.loaded_tokens = 0
         self.readmission_hit_tokens: list[int] = []

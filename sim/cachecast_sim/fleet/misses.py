@@ -37,12 +37,14 @@ def explain(job: Job, hit_blocks: int, pool: Memory, block_tokens: int) -> None:
     for segment, low, high in job.path:
         if high <= hit_blocks:
             continue
-        if low >= whole:
+        if low >= whole or segment.computed_to <= low:
             break
-        here = max(here, min(high, pool.computed_to(segment)))
         somewhere = max(somewhere, min(high, segment.computed_to))
-        if expired is None and here > hit_blocks:
-            expired = pool.expired_from(segment)
+        held_to = pool.computed_to(segment)
+        if held_to > low:
+            here = max(here, min(high, held_to))
+            if expired is None:
+                expired = pool.expired_from(segment)
     here, somewhere = min(here, usable), min(somewhere, usable)
     shared = max(somewhere, min(job.shared_blocks, usable))
     gone = "ttl_expired" if expired is not None and expired <= hit_blocks else "evicted"
@@ -55,7 +57,9 @@ def explain(job: Job, hit_blocks: int, pool: Memory, block_tokens: int) -> None:
     found = {reason for reason, _ in misses}
     job.reason = next((reason for reason in _FIRST if reason in found), None)
     at = shared
-    if whole > usable and job.shared_blocks >= whole:  # the last block is there, yet must be computed
+    if (
+        whole > usable and job.shared_blocks >= whole
+    ):  # the last block is there, yet must be computed
         misses += _positive((new, (usable - at) * block_tokens), ("last_token_rule", block_tokens))
         job.reason = job.reason or "last_token_rule"
     else:

@@ -43,6 +43,7 @@ class LatencyModel(Protocol):
         To be called once after each `decode_ends_ns` whose steps were used; a step asked for with
         `step_ns` counts as run at once. Most models need not know.
         """
+        return
 
     def assumptions(self) -> tuple[str, ...]:
         """Sentences for the result's assumptions, complete once the run has ended."""

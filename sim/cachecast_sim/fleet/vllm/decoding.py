@@ -90,7 +90,8 @@ class DecodeGroup:
 
     def steps_within(self, free_blocks: int, steps: int) -> int:
         """How many of the next `steps` steps can be taken with so many free blocks."""
-        if self.blocks_needed(steps) <= free_blocks:
+        most = len(self.jobs) * (steps // self.block_tokens + 1)
+        if most <= free_blocks or self.blocks_needed(steps) <= free_blocks:
             return steps
         low, high = 0, steps
         while high - low > 1:

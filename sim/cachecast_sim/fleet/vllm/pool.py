@@ -8,8 +8,8 @@ stand at the head, so a number is enough for them.
 
 from collections.abc import Callable
 
-from cachecast_sim.fleet.prefixes import Path, Segment
 from cachecast_sim.fleet.extents import Extent, FreeQueue, Holding, Residence
+from cachecast_sim.fleet.prefixes import Path, Segment
 
 Evicted = Callable[[Segment, int, int], None]
 
@@ -61,10 +61,14 @@ class BlockPool:
         return found, at, free
 
     def touch(self, found: list[Holding]) -> list[Holding]:
-        """Hold what `find` found: out of the free queue, one user more. As holdings of their own."""
+        """Hold what `find` found: out of the free queue, one user more."""
         held = []
         for extent, low, high in found:
-            part = self._claim(extent, low, high) if not extent.users else self._share(extent, low, high)
+            part = (
+                self._claim(extent, low, high)
+                if not extent.users
+                else self._share(extent, low, high)
+            )
             held.append(Holding(part, low, high))
         return held
 
@@ -109,7 +113,7 @@ class BlockPool:
     def release(self, held: list[Holding], unhashed: int, now_ns: int) -> None:
         """A job lets its blocks go, the last first; `unhashed` of them never got a hash."""
         self.unhashed += unhashed
-        for extent, low, high in reversed(held):
+        for extent, low, _ in reversed(held):
             part: Extent | None = extent
             while part is not None:
                 lower = part.lower if part.low > low else None
@@ -224,7 +228,11 @@ class BlockPool:
         """To the tail of the free queue, joined to its last where that is the run's upper part."""
         queue = self.queue
         last = queue.ring.before
-        if last.segment is extent.segment and last.low == extent.high and last.freed_ns == extent.freed_ns:
+        if (
+            last.segment is extent.segment
+            and last.low == extent.high
+            and last.freed_ns == extent.freed_ns
+        ):
             extents = self._residences[extent.segment].extents
             if len(extents) == 2:
                 queue.blocks += extent.high - extent.low
