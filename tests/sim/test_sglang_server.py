@@ -8,7 +8,7 @@ from sim.sglang_jobs import Call, Linear, jobs_of, serve, served, tokens
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.sglang.server import SglangServer
 from cachecast_sim.fleet.sglang.settings import SglangSettings
-from cachecast_sim.fleet.world import EngineServer, FleetWorld
+from cachecast_sim.fleet.world import FleetWorld
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_look_from_outside_sees_what_the_steps_so_far_have_evicted(
     assert server.advance(2000) == 3030
     assert server.advance(3030) == 3030 + 7 * 1010
 
-    assert server.reusable_tokens(x, now_ns) == found
+    assert server.matched_tokens(x, now_ns) == found
 
 
 def test_a_job_may_bring_the_next_one_when_it_ends() -> None:
@@ -140,11 +140,9 @@ def test_the_fleets_clock_gets_the_same_answers() -> None:
     alone = jobs_of(calls, 1)
     serve(SglangSettings(60), alone)
 
-    def engines(done: object) -> list[EngineServer]:
-        assert callable(done)
-        return [SglangServer(SglangSettings(60), Linear(), done)]
-
-    world = FleetWorld(engines, lambda job, now_ns: 0)
+    world = FleetWorld()
+    server = SglangServer(SglangSettings(60), Linear(), world.finished)
+    world.connect([server], lambda job, now_ns: 0)
     fleet = list(world.run(jobs_of(calls, 1)))
 
     assert [_result(job) for job in fleet] == [_result(job) for job in alone]

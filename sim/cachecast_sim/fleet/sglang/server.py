@@ -101,8 +101,23 @@ class SglangServer:
         if self._stretch is not None:
             self._take_pages(self._stretch, self._stretch.started(now_ns))
 
-    def reusable_tokens(self, job: Job, now_ns: int) -> int:
-        """How much of the prompt the tree would give at `now_ns`; asking makes nothing recent."""
+    @property
+    def jobs(self) -> int:
+        """Jobs that wait or run here."""
+        return len(self.waiting) + len(self.running) + len(self._chunks)
+
+    def load(self) -> tuple[int, int, int]:
+        """Jobs that wait, jobs that run, pages that jobs hold (those locked in the tree too)."""
+        held = self.cache.total_pages - self.cache.free_pages - self.cache.evictable_pages
+        return len(self.waiting), len(self.running) + len(self._chunks), held
+
+    @property
+    def evicted_blocks(self) -> int:
+        """Pages that lost their content for want of room."""
+        return self.cache.evicted_pages
+
+    def matched_tokens(self, job: Job, now_ns: int) -> int:
+        """Prompt tokens that the tree would give `job` at this moment; nothing becomes recent."""
         self.settle(now_ns)
         page_tokens = self._settings.page_tokens
         pages = (job.prompt_tokens - 1) // page_tokens

@@ -105,6 +105,11 @@ class VllmServer:
         held = self.pool.usable_blocks - self.pool.free_blocks
         return len(self.waiting), len(self.running), held
 
+    @property
+    def evicted_blocks(self) -> int:
+        """Blocks that lost their content for want of room."""
+        return self.pool.evicted_blocks
+
     def matched_tokens(self, job: Job, now_ns: int) -> int:
         """Prompt tokens at the front of `job` that the pool holds at this moment."""
         self.settle(now_ns)
