@@ -1,9 +1,9 @@
 """Hit ratios of a log as functions of capacity and lifetime.
 
 Definition: a request hits the longest run of its leading blocks that are there when it arrives,
-before its own touches. Then it touches all its blocks tail first (the head becomes the most recent),
-those beyond the first miss included, and the cache is trimmed to its capacity. A partial last block
-counts as a block; hit tokens = min(hit blocks x block size, prompt); no token is left to compute.
+before its own touches. Then it touches all its blocks tail first (the head becomes the most
+recent), those beyond the first miss included, and the cache is trimmed to its capacity. A partial
+last block counts as a block; hit tokens = min(hit blocks x block size, prompt), the last token too.
 """
 
 import math
@@ -11,12 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.prefix_blocks import PrefixBlocks
+from cachecast_sim.curve.block_size import BlockSize, portions
 from cachecast_sim.curve.measured import Count, Measured
-from cachecast_sim.curve.requests import BlockSize, RequestBlocks
 from cachecast_sim.curve.sample import Estimate, Sampler, estimate
 from cachecast_sim.curve.world import World
+
+Counts = npt.NDArray[np.int64]
 
 AT_ONCE = 1 << 19  # blocks of a slice: what a step holds beside the state of each distinct block
 
@@ -44,8 +48,6 @@ class CurveBuilder:
     def __init__(
         self, size: BlockSize, fixed_lives_us: Sequence[int] = (), sample: float | None = None
     ) -> None:
-        if sample is not None and not 0 < sample <= 1:
-            raise BadInput(f"--sample is {sample:g}, expected a share above 0 and at most 1")
         self._size = size
         self._world = World(size, fixed_lives_us) if sample is None else None
         self._sampler = None if sample is None else Sampler(size, fixed_lives_us, sample)
@@ -54,9 +56,9 @@ class CurveBuilder:
         self._block_tokens = 0
         self._prompt_tokens: int | None = 0
 
-    def add(self, requests: RequestBlocks) -> None:
+    def add(self, requests: PrefixBlocks) -> None:
         """The next requests."""
-        for part in requests.slices(max(1, AT_ONCE // self._size.parts)):
+        for part in portions(requests, max(1, AT_ONCE // self._size.parts)):
             merged = self._size.merged(part)
             missing = self._size.missing_tokens(merged)
             self._count(merged, missing)
@@ -65,7 +67,7 @@ class CurveBuilder:
             elif self._sampler is not None:
                 self._sampler.add(merged, missing)
 
-    def _count(self, requests: RequestBlocks, missing: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> None:
+    def _count(self, requests: PrefixBlocks, missing: Counts) -> None:
         size = self._size
         self._requests += len(requests.arrival_us)
         whole = len(requests.ids) * size.parts

@@ -1,7 +1,7 @@
 """Kernels in machine code: numba, its results kept on disk where some folder can be written."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numba
 
@@ -14,7 +14,6 @@ def compiled(kernel: _F) -> _F:
     Integers wrap as in C. A kernel must not mix signed and unsigned numbers (numba makes floats).
     """
     try:
-        made: _F = numba.njit(cache=True)(kernel)
+        return cast(_F, numba.njit(cache=True)(kernel))
     except RuntimeError:  # neither beside the module nor in a home folder may anything be kept
-        made = numba.njit(kernel)
-    return made
+        return cast(_F, numba.njit(kernel))

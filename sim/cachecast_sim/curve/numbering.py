@@ -51,7 +51,7 @@ class BlockNumbers:
 
 
 @compiled
-def _place(wanted: np.uint64, ids: Ids, table: Numbers) -> int:
+def _place(wanted: np.uint64, ids: Ids, table: Numbers) -> np.int64:
     """Where the table holds `wanted`, or the free place where it belongs."""
     mask = len(table) - 1
     mixed = wanted * np.uint64(_SPREAD)

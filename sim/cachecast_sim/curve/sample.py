@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cachecast_datasets.prefix_blocks import PrefixBlocks
+from cachecast_sim.curve.block_size import BlockSize
 from cachecast_sim.curve.measured import Measured
 from cachecast_sim.curve.numbering import Ids
-from cachecast_sim.curve.requests import BlockSize, RequestBlocks
 from cachecast_sim.curve.world import World
 
 Counts = npt.NDArray[np.int64]
@@ -40,7 +41,7 @@ class Sampler:
         self._all = World(size, fixed_lives_us)
         self._groups = [World(size, fixed_lives_us) for _ in range(GROUPS)]
 
-    def add(self, requests: RequestBlocks, missing: Counts) -> None:
+    def add(self, requests: PrefixBlocks, missing: Counts) -> None:
         """Requests in order of arrival, with all their blocks."""
         drawn = _mixed(requests.ids)
         chosen = drawn < np.uint64(min(round(self.rate * 2**64), 2**64 - 1))
@@ -80,13 +81,13 @@ def _mixed(ids: Ids) -> Ids:
 
 
 def _only(
-    requests: RequestBlocks, missing: Counts, chosen: npt.NDArray[np.bool_]
-) -> tuple[RequestBlocks, Counts]:
+    requests: PrefixBlocks, missing: Counts, chosen: npt.NDArray[np.bool_]
+) -> tuple[PrefixBlocks, Counts]:
     """The chosen blocks; what the last one misses stays only if it was chosen."""
     before = np.concatenate(([0], np.cumsum(chosen)))
     last = requests.offsets[1:] - 1
     kept = (np.diff(requests.offsets) > 0) & chosen[np.maximum(last, 0)] if len(chosen) else False
-    made = RequestBlocks(
+    made = PrefixBlocks(
         requests.arrival_us, before[requests.offsets], requests.ids[chosen], requests.prompt_tokens
     )
     return made, np.where(kept, missing, 0)

@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.prefix_blocks import PrefixBlocks
 from cachecast_sim.curve.ages import UseAges
+from cachecast_sim.curve.block_size import BlockSize
 from cachecast_sim.curve.measured import Count, Measured
 from cachecast_sim.curve.numbering import BlockNumbers
 from cachecast_sim.curve.recency import RecencyList
-from cachecast_sim.curve.requests import BlockSize, RequestBlocks
 from cachecast_sim.curve.writes import FixedLives
 
 Counts = npt.NDArray[np.int64]
@@ -30,7 +31,7 @@ class World:
         self._total_blocks = 0
         self._total_missing = 0
 
-    def add(self, requests: RequestBlocks, missing: Counts) -> None:
+    def add(self, requests: PrefixBlocks, missing: Counts) -> None:
         """Requests in order of arrival.
 
         `missing` = tokens by which each one's last block falls short of a whole one. Raises

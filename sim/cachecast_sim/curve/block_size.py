@@ -1,46 +1,32 @@
-"""Requests as curves read them, and their blocks in another size."""
+"""Token blocks in another size than the log's, and requests in portions."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cachecast_datasets.errors import BadInput
-from cachecast_sim.curve.numbering import Ids, Numbers
+from cachecast_datasets.prefix_blocks import PrefixBlocks
+from cachecast_sim.curve.numbering import Numbers
 
 Counts = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class RequestBlocks:
-    """Some requests in order of arrival, as arrays.
-
-    `ids[offsets[r]:offsets[r + 1]]` are the chained ids of request r's token blocks, from the
-    prompt's start (equal id = equal prompt up to there). `prompt_tokens` is -1 where it is unknown:
-    an array has no null.
-    """
-
-    arrival_us: Counts  # (requests,)
-    offsets: Counts  # (requests + 1,), from 0
-    ids: Ids  # (blocks,)
-    prompt_tokens: Counts  # (requests,)
-
-    def slices(self, most_blocks: int) -> Iterator["RequestBlocks"]:
-        """The same requests in turn, at most `most_blocks` at once (or one request)."""
-        start, count = 0, len(self.arrival_us)
-        while start < count:
-            limit = self.offsets[start] + most_blocks
-            end = int(np.searchsorted(self.offsets, limit, side="right")) - 1
-            end = min(max(end, start + 1), count)
-            offsets = self.offsets[start : end + 1]
-            yield RequestBlocks(
-                self.arrival_us[start:end],
-                offsets - offsets[0],
-                self.ids[offsets[0] : offsets[-1]],
-                self.prompt_tokens[start:end],
-            )
-            start = end
+def portions(requests: PrefixBlocks, most_blocks: int) -> Iterator[PrefixBlocks]:
+    """The same requests in turn, at most `most_blocks` blocks at once (or one request)."""
+    start, count = 0, len(requests.arrival_us)
+    while start < count:
+        limit = requests.offsets[start] + most_blocks
+        end = int(np.searchsorted(requests.offsets, limit, side="right")) - 1
+        end = min(max(end, start + 1), count)
+        offsets = requests.offsets[start : end + 1]
+        yield PrefixBlocks(
+            requests.arrival_us[start:end],
+            offsets - offsets[0],
+            requests.ids[offsets[0] : offsets[-1]],
+            requests.prompt_tokens[start:end],
+        )
+        start = end
 
 
 class BlockSize:
@@ -63,7 +49,7 @@ class BlockSize:
         self._log_tokens = log_tokens
         self._keeps_partial = keeps_partial
 
-    def merged(self, requests: RequestBlocks) -> RequestBlocks:
+    def merged(self, requests: PrefixBlocks) -> PrefixBlocks:
         """The requests with blocks at least as large as the log's."""
         if self._merge == 1:
             return requests
@@ -73,9 +59,9 @@ class BlockSize:
         index = np.arange(offsets[-1]) - np.repeat(offsets[:-1], found)
         last = np.minimum((index + 1) * self._merge, np.repeat(counts, found)) - 1
         ids = requests.ids[last + np.repeat(requests.offsets[:-1], found)]
-        return RequestBlocks(requests.arrival_us, offsets, ids, requests.prompt_tokens)
+        return PrefixBlocks(requests.arrival_us, offsets, ids, requests.prompt_tokens)
 
-    def missing_tokens(self, requests: RequestBlocks) -> Counts:
+    def missing_tokens(self, requests: PrefixBlocks) -> Counts:
         """By how much the (merged) blocks of each request are longer than its prompt.
 
         That is what its partial last block falls short of a whole one; 0 where the prompt's length
@@ -85,9 +71,7 @@ class BlockSize:
         over = np.diff(requests.offsets) * whole - requests.prompt_tokens
         return np.where((over > 0) & (requests.prompt_tokens >= 0), over, 0)
 
-    def split(
-        self, numbers: Numbers, offsets: Counts, missing: Counts
-    ) -> tuple[Numbers, Counts]:
+    def split(self, numbers: Numbers, offsets: Counts, missing: Counts) -> tuple[Numbers, Counts]:
         """(numbers, offsets) of the parts of each block; numbers are `parts` times as high.
 
         Of a last block with `missing` tokens only the parts are there that hold some.
