@@ -8,7 +8,8 @@ from cachecast_sim.curve.numbering import Numbers
 
 Counts = npt.NDArray[np.int64]
 
-_GROUP = 256  # slots that one sum counts; a tree of sums stands above them
+_GROUP_BITS = 8
+_GROUP = 1 << _GROUP_BITS  # slots that one sum counts; a tree of sums stands above them
 _START = 1 << 14
 
 
@@ -64,7 +65,9 @@ class RecencyList:
             return
         # slots run out: the live ones move together, keeping their order
         size = _rounded(max(2 * (self.seen + touches), len(self._live)))
-        _renumber(self._slot_of, self._live)
+        before = np.cumsum(self._live, dtype=np.int32) - self._live
+        touched = self._slot_of >= 0
+        self._slot_of[touched] = before[self._slot_of[touched]]
         self._next = self.seen
         self._live = np.zeros(size, dtype=np.uint8)
         self._live[: self.seen] = 1
@@ -82,31 +85,10 @@ def _rounded(size: int) -> int:
 
 
 def _tree(live: npt.NDArray[np.uint8]) -> Numbers:
-    """A Fenwick tree over the number of live slots in each group."""
-    sums = np.zeros(len(live) // _GROUP + 1, dtype=np.int32)
-    sums[1:] = live.reshape(-1, _GROUP).sum(axis=1)
-    _build(sums)
-    return sums
-
-
-@compiled
-def _build(sums: Numbers) -> None:
-    for i in range(1, len(sums)):
-        above = i + (i & -i)
-        if above < len(sums):
-            sums[above] += sums[i]
-
-
-@compiled
-def _renumber(slot_of: Numbers, live: npt.NDArray[np.uint8]) -> None:
-    before = np.empty(len(live), dtype=np.int32)
-    count = 0
-    for slot in range(len(live)):
-        before[slot] = count
-        count += live[slot]
-    for number in range(len(slot_of)):
-        if slot_of[number] >= 0:
-            slot_of[number] = before[slot_of[number]]
+    """A Fenwick tree over the number of live slots in each group, counted from 1."""
+    upto = np.concatenate(([0], np.cumsum(live.reshape(-1, _GROUP).sum(axis=1))))
+    places = np.arange(len(upto))
+    return (upto - upto[places - (places & -places)]).astype(np.int32)
 
 
 @compiled
@@ -120,7 +102,7 @@ def _change(sums: Numbers, group: int, by: int) -> None:
 @compiled
 def _live_up_to(slot: int, live: npt.NDArray[np.uint8], sums: Numbers) -> int:
     """How many live slots there are in [0, slot]."""
-    group = slot // _GROUP
+    group = slot >> _GROUP_BITS
     count = 0
     for i in range(group * _GROUP, slot + 1):
         count += live[i]
@@ -184,20 +166,20 @@ def _touch(
     sums: Numbers, next_slot: int, seen: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Give each block, from the tail, a new slot; the tree is told once per group, not per slot."""
-    old_group, old_count, new_group, new_count = 0, 0, next_slot // _GROUP, 0
+    old_group, old_count, new_group, new_count = 0, 0, next_slot >> _GROUP_BITS, 0
     for i in range(end - 1, start - 1, -1):
         slot = slot_of[numbers[i]]
         if slot < 0:
             seen += 1
         else:
             live[slot] = 0
-            if slot // _GROUP != old_group:
+            if slot >> _GROUP_BITS != old_group:
                 _change(sums, old_group, -old_count)
-                old_group, old_count = slot // _GROUP, 0
+                old_group, old_count = slot >> _GROUP_BITS, 0
             old_count += 1
-        if next_slot // _GROUP != new_group:
+        if next_slot >> _GROUP_BITS != new_group:
             _change(sums, new_group, new_count)
-            new_group, new_count = next_slot // _GROUP, 0
+            new_group, new_count = next_slot >> _GROUP_BITS, 0
         live[next_slot] = 1
         slot_of[numbers[i]] = next_slot
         new_count += 1

@@ -16,11 +16,11 @@ _START = 1 << 14
 class FixedLives:
     """Given lifetimes without refresh; each is a world of its own.
 
-    Here a longer life can hit less: with uses at 0, 10 and 15 s a life of 9 s writes again at 10
-    and hits at 15, a life of 10 s hits at 10 and has expired at 15. So there is no threshold per
-    block, as there is with refresh; between two lifetimes at which something changes (differences
-    of arrivals, their number grows with the square of the log) nothing can be read off, and only
-    the lifetimes asked for are known, exactly. A block that is present is not written again, one
+    Here a longer life can hit less: let A be used at 0, 10 and 15 s, and B behind it at 10 and 15.
+    With 9 s A is written again at 10 and both hit at 15; with 10 s A hits at 10, and at 15 it has
+    expired in front of B. So there is no threshold per block as there is with refresh. Hits change
+    at differences of arrivals only, but their number grows with the square of the log: what is
+    known, exactly, are the lifetimes asked for. A block that is present is not written again, one
     behind the first miss included. Memory: 4 bytes a distinct block and lifetime.
     """
 
