@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from cachecast.progress import Report
 from cachecast_datasets.prefix_blocks import BlockLog
@@ -35,7 +36,7 @@ class Question:
 class Reached:
     """What it takes to have `share` of the ideal's hit blocks; `ttl_us` with refresh."""
 
-    share: float
+    share: Fraction
     blocks: int
     ttl_us: int | None
 

@@ -25,7 +25,7 @@ def curve_json(answer: Answer) -> dict[str, Any]:
         "ideal": _ratios(curves.ideal),
         "reached": [
             {
-                "share": reached.share,
+                "share": float(reached.share),
                 "blocks": reached.blocks,
                 "gib": answer.gib(reached.blocks),
                 "ttl_s": None if reached.ttl_us is None else seconds(reached.ttl_us),

@@ -1,5 +1,7 @@
 """Curves as tables a person reads at a glance."""
 
+from fractions import Fraction
+
 from rich import box
 from rich.table import Table
 
@@ -7,7 +9,7 @@ from cachecast.curve_job import Answer
 from cachecast.output import notes, print_table, tokens
 from cachecast_sim.curve.curves import Ratios
 
-_SPOKEN = (0.9, 0.99)  # shares of the ideal that get a sentence
+_SPOKEN = (Fraction(9, 10), Fraction(99, 100))  # shares of the ideal that get a sentence
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -39,7 +41,7 @@ def summary(answer: Answer) -> list[str]:
     lines = [f"A cache that forgets nothing hits {found}."]
     for reached in answer.reached():
         if reached.share in _SPOKEN:
-            line = f"{100 * reached.share:.0f} % of that takes {tokens(reached.blocks)} blocks"
+            line = f"{100 * reached.share} % of that takes {tokens(reached.blocks)} blocks"
             if (gib := answer.gib(reached.blocks)) is not None:
                 line += f" ({_gib(gib)} GiB)"
             if reached.ttl_us is not None:

@@ -9,6 +9,7 @@ last block counts as a block; hit tokens = min(hit blocks x block size, prompt),
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from cachecast_datasets.errors import BadInput
 from cachecast_datasets.prefix_blocks import PrefixBlocks
 from cachecast_sim.curve.block_size import BlockSize, portions
 from cachecast_sim.curve.measured import Count, Measured
-from cachecast_sim.curve.sample import Estimate, Sampler, estimate
+from cachecast_sim.curve.sample import Sampler, estimate
 from cachecast_sim.curve.world import World
 
 Counts = npt.NDArray[np.int64]
@@ -42,15 +43,20 @@ class CurveBuilder:
     """Takes a log's requests in order of arrival and gives its curves.
 
     `fixed_lives_us` are the lifetimes without refresh that will be asked for; `sample` is the share
-    of distinct blocks that are followed, None for all.
+    of distinct blocks that are followed, None for all. Raises BadInput for both together.
     """
 
     def __init__(
         self, size: BlockSize, fixed_lives_us: Sequence[int] = (), sample: float | None = None
     ) -> None:
+        if sample is not None and fixed_lives_us:
+            raise BadInput(
+                "--sample and --no-refresh: where no use prolongs a life a block can outlive the "
+                "one before it, so a sample does not show where a run ends; leave one of them out"
+            )
         self._size = size
         self._world = World(size, fixed_lives_us) if sample is None else None
-        self._sampler = None if sample is None else Sampler(size, fixed_lives_us, sample)
+        self._sampler = None if sample is None else Sampler(size, sample)
         self._requests = 0
         self._blocks = 0
         self._block_tokens = 0
@@ -118,8 +124,7 @@ class Curves:
         self._groups = groups
         self.sample = rate
         self.requests = requests
-        self.total_blocks = total.blocks
-        self._total_tokens = total.tokens
+        self._total = total
         self.prompt_tokens = prompt_tokens
         self.sampled_blocks = found.total.blocks
         self.unchained = found.unchained
@@ -128,6 +133,11 @@ class Curves:
     def block_tokens(self) -> int:
         """Tokens of a block."""
         return self._found.block_tokens
+
+    @property
+    def total_blocks(self) -> int:
+        """All blocks of all requests, counted even where only a sample is followed."""
+        return self._total.blocks
 
     @property
     def unique_blocks(self) -> int:
@@ -147,48 +157,63 @@ class Curves:
         """No limit but a lifetime, from the last use (`refresh`) or from the write."""
         return self._ratios(lambda measured, rate: measured.at_ttl(ttl_us, refresh))
 
-    def capacity_for(self, share: float) -> int | None:
+    def capacity_for(self, share: Fraction) -> int | None:
         """The least capacity with at least `share` of the ideal's hit blocks; None without hits."""
-        hits = self._found.capacity_blocks
-        wanted = math.ceil(share * int(hits[-1]))
-        if not wanted:
+        wanted = self._hits_for(share)
+        if wanted is None:
             return None
-        place = int(np.searchsorted(hits, wanted))
+        place = int(np.searchsorted(self._found.capacity_blocks, wanted))
         return place if self.sample is None else math.ceil((place - 1) / self.sample) + 1
 
-    def ttl_for(self, share: float) -> int | None:
+    def ttl_for(self, share: Fraction) -> int | None:
         """The least lifetime (µs, with refresh) with at least `share` of the ideal's hit blocks."""
-        hits = self._found.age_blocks
-        if not len(hits):
+        wanted = self._hits_for(share)
+        if wanted is None:
             return None
-        return int(self._found.ages_us[np.searchsorted(hits, math.ceil(share * int(hits[-1])))])
+        return int(self._found.ages_us[np.searchsorted(self._found.age_blocks, wanted)])
+
+    def _hits_for(self, share: Fraction) -> int | None:
+        """How many of the followed blocks must be hits for `share` of the ideal; None without."""
+        seen, most = self._found.total.blocks, int(self._found.capacity_blocks[-1])
+        if not most:
+            return None
+        rate = Fraction(self.sample or 1)
+        hits = self.total_blocks - (seen - most) / rate  # in the whole log, as `_pair` scales
+        wanted = seen - rate * (self.total_blocks - share * hits)
+        return min(max(math.ceil(wanted), 1), most)
 
     def _ratios(self, hits: Callable[[Measured, float], Count]) -> Ratios:
         rate = self.sample or 1.0
-        values = self._pair(self._found, hits(self._found, rate))
+        values = self._pair(self._found, hits, rate)
         if not self._groups:
             return Ratios(*values)
-        shares = [rate / len(self._groups)] * len(self._groups)
-        pairs = [self._pair(g, hits(g, r)) for g, r in zip(self._groups, shares, strict=True)]
+        pairs = [self._pair(group, hits, rate / len(self._groups)) for group in self._groups]
         blocks, tokens = (
             None if value is None else estimate(value, [p for p in column if p is not None])
             for value, column in zip(values, zip(*pairs, strict=True), strict=True)
         )
-        return Ratios(*values, _interval(blocks), _interval(tokens))
+        return Ratios(
+            None if blocks is None else blocks.value,
+            None if tokens is None else tokens.value,
+            None if blocks is None else (blocks.low, blocks.high),
+            None if tokens is None else (tokens.low, tokens.high),
+        )
 
-    def _pair(self, measured: Measured, hits: Count) -> tuple[float | None, float | None]:
-        """(block, token) hit ratio; exact integers until the one division."""
-        seen = measured.total
-        blocks = hits.blocks / seen.blocks if seen.blocks else None
+    def _pair(
+        self, measured: Measured, hits: Callable[[Measured, float], Count], rate: float
+    ) -> tuple[float | None, float | None]:
+        """(block, token) hit ratio. A sample's misses stand for 1 / rate as many.
+
+        Not its hits: how many blocks there are in all is known, and a block is missed a few times,
+        but a common one is hit in every request, so that being drawn or not would decide.
+        """
+        seen, found, total = measured.total, hits(measured, rate), self._total
+        missed_blocks = (seen.blocks - found.blocks) / rate
+        missed_tokens = (seen.tokens - found.tokens) / rate
+        blocks = (total.blocks - missed_blocks) / total.blocks if total.blocks else None
         if not self.prompt_tokens:
             return blocks, None
-        if not seen.tokens:
-            return blocks, 0.0
-        return blocks, hits.tokens * self._total_tokens / (seen.tokens * self.prompt_tokens)
-
-
-def _interval(found: Estimate | None) -> tuple[float, float] | None:
-    return None if found is None else (found.low, found.high)
+        return blocks, (total.tokens - missed_tokens) / self.prompt_tokens
 
 
 def _scaled(blocks: int, rate: float) -> float:

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 from cachecast_sim.curve.curves import Curves
 
-SHARES = (0.5, 0.9, 0.99, 1.0)  # of the ideal: where a person would stop buying
+# of the ideal: where a person would stop buying
+SHARES = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100), Fraction(1))
 _SECOND = 1_000_000
 _MINUTE, _HOUR, _DAY = 60 * _SECOND, 3_600 * _SECOND, 86_400 * _SECOND
 
@@ -17,7 +19,7 @@ LIVES_US: tuple[int, ...] = (
 )  # fmt: skip
 
 _PER_DECADE = 24  # points of a chart
-_LEAST_GAIN = 0.01  # of the ideal: a row that adds less says nothing
+_LEAST_GAIN = Fraction(1, 100)  # of the ideal: a row that adds less says nothing
 
 
 def table_capacities(curves: Curves) -> list[int]:
@@ -30,7 +32,7 @@ def table_capacities(curves: Curves) -> list[int]:
         if blocks > max(knees):
             break
         share = curves.at_capacity(blocks).blocks or 0.0
-        if blocks in knees or share >= last + _LEAST_GAIN * (curves.ideal.blocks or 0.0):
+        if blocks in knees or share >= last + float(_LEAST_GAIN) * (curves.ideal.blocks or 0.0):
             chosen.append(blocks)
             last = share
     return chosen
@@ -47,7 +49,7 @@ def chart_capacities(curves: Curves) -> list[int]:
 
 def table_lives(curves: Curves) -> list[int]:
     """Lifetimes in µs: those of LIVES_US up to the first that gives all of the ideal."""
-    last = curves.ttl_for(1.0)
+    last = curves.ttl_for(Fraction(1))
     if last is None:
         return []
     least = curves.ttl_for(_LEAST_GAIN) or 0
@@ -56,7 +58,7 @@ def table_lives(curves: Curves) -> list[int]:
 
 def chart_lives(curves: Curves) -> list[int]:
     """The same, evenly on a logarithmic axis from a tenth of a second (with refresh only)."""
-    last = _next_life(curves.ttl_for(1.0) or 0)
+    last = _next_life(curves.ttl_for(Fraction(1)) or 0)
     start, decades = _SECOND // 10, math.log10(last * 10 / _SECOND)
     count = max(1, round(_PER_DECADE * decades))
     even = {round(start * 10 ** (decades * step / count)) for step in range(count + 1)}

@@ -1,12 +1,14 @@
 """A sample of blocks instead of all, with the error that this brings.
 
 A block is in the sample if a hash of its id is below a threshold, so all its uses are in it or none
-(SHARDS: Waldspurger et al., FAST 2015). Places in the LRU list then count the sampled blocks alone
-and stand for 1 / rate as many. Prefix runs stay whole although blocks between are missing, because
-of the chain: a request touches every block in front of the one it touches, so a block is never more
-recent, nor alive longer, than the one before it; if it is there, the whole run before it is. (That
-is why blocks are drawn and not sessions or first blocks: in a log where all share a system prompt
-there is one first block.) `Measured.unchained` tells where ids are not chained.
+(SHARDS: Waldspurger et al., FAST 2015, with its correction for the known number of references).
+Places in the LRU list then count the sampled blocks alone and stand for 1 / rate as many. Prefix
+runs stay whole although blocks between are missing, because of the chain: a request touches every
+block in front of the one it touches, so a block is never more recent, nor alive longer, than the
+one before it; if it is there, the whole run before it is. (That is why blocks are drawn and not
+sessions or first blocks: in a log where all share a system prompt there is one first block.)
+`Measured.unchained` tells where ids are not chained. Without refresh a block can outlive the one
+before it, so that a sample cannot say where a run ends.
 
 The error is measured, not derived, since blocks of a prompt are hit together: the sample is GROUPS
 samples, each with a world of its own, and the interval comes from how far apart these are.
@@ -29,17 +31,15 @@ Counts = npt.NDArray[np.int64]
 
 GROUPS = 16
 STUDENT_T = 2.131  # two-sided 95 % of Student's t with GROUPS - 1 = 15 degrees of freedom
-_LEAST_RATE = 1e-6
 
 
 class Sampler:
     """The sampled blocks in one world, and each of its groups in one of its own."""
 
-    def __init__(self, size: BlockSize, fixed_lives_us: Sequence[int], rate: float) -> None:
+    def __init__(self, size: BlockSize, rate: float) -> None:
         self.rate = rate
-        self._size = size
-        self._all = World(size, fixed_lives_us)
-        self._groups = [World(size, fixed_lives_us) for _ in range(GROUPS)]
+        self._all = World(size)
+        self._groups = [World(size) for _ in range(GROUPS)]
 
     def add(self, requests: PrefixBlocks, missing: Counts) -> None:
         """Requests in order of arrival, with all their blocks."""
@@ -69,7 +69,12 @@ def estimate(value: float, groups: Sequence[float]) -> Estimate:
     mean = math.fsum(groups) / len(groups)
     spread = math.fsum((group - mean) ** 2 for group in groups) / (len(groups) - 1)
     half = STUDENT_T * math.sqrt(spread / len(groups))
-    return Estimate(value, max(0.0, value - half), min(1.0, value + half))
+    return Estimate(_share(value), _share(value - half), _share(value + half))
+
+
+def _share(value: float) -> float:
+    """An estimate can leave [0, 1]; the truth cannot."""
+    return min(max(value, 0.0), 1.0)
 
 
 def _mixed(ids: Ids) -> Ids:

@@ -22,7 +22,7 @@ MOST_BLOCKS = 1 << 26  # distinct blocks that are followed one by one: about 5 G
 class World:
     """Sees every block of every request, or a sample of them."""
 
-    def __init__(self, size: BlockSize, fixed_lives_us: Sequence[int]) -> None:
+    def __init__(self, size: BlockSize, fixed_lives_us: Sequence[int] = ()) -> None:
         self._size = size
         self._numbers = BlockNumbers()
         self._recency = RecencyList()

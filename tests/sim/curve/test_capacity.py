@@ -1,6 +1,7 @@
 """Hit ratio at every capacity, against the list that the definition describes."""
 
 import random
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -78,7 +79,7 @@ def test_without_requests_there_is_nothing_to_divide_by() -> None:
     curves = curves_of([])
 
     assert (curves.ideal.blocks, curves.ideal.tokens) == (None, None)
-    assert curves.capacity_for(0.9) is None
+    assert curves.capacity_for(Fraction(9, 10)) is None
     assert table_capacities(curves) == []
 
 
@@ -133,7 +134,7 @@ def test_more_capacity_never_hits_less(prompts: list[Prompt]) -> None:
 def test_the_capacity_for_a_share_is_the_least_that_reaches_it(prompts: list[Prompt]) -> None:
     curves = curves_of(prompts)
     most = hits(curves, curves.unique_blocks)[0]
-    for share in (0.5, 0.9, 1.0):
+    for share in (Fraction(1, 2), Fraction(9, 10), Fraction(1)):
         least = curves.capacity_for(share)
         if least is None:
             assert most == 0
@@ -168,6 +169,6 @@ def test_points_are_chosen_up_to_the_last_change(points: object) -> None:
     chosen = table_capacities(curves) if points is table_capacities else chart_capacities(curves)
 
     assert chosen == sorted(set(chosen))
-    assert curves.capacity_for(1.0) in chosen
+    assert curves.capacity_for(Fraction(1)) in chosen
     assert chosen[0] >= 1
     assert chosen[-1] <= curves.unique_blocks

@@ -1,5 +1,7 @@
 """Hit ratio at every lifetime, against a dict of moments."""
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,7 +111,7 @@ def test_a_life_that_never_ends_hits_what_a_cache_without_limit_hits(prompts: li
 def test_the_life_for_a_share_is_the_least_that_reaches_it(prompts: list[Prompt]) -> None:
     curves = curves_of(prompts)
     most = hits(curves, 10**15)[0]
-    for share in (0.5, 0.9, 1.0):
+    for share in (Fraction(1, 2), Fraction(9, 10), Fraction(1)):
         least = curves.ttl_for(share)
         if least is None:
             assert most == 0
