@@ -1,4 +1,4 @@
-"""Puts real output between its marks in README.md and docs/rates.md (`make docs`)."""
+"""Puts real output between its marks in README.md and some pages of docs/ (`make docs`)."""
 
 import os
 import re
@@ -41,5 +41,6 @@ if __name__ == "__main__":
     demo = [sys.executable, "-m", "cachecast", "demo"]
     shown = subprocess.run(demo, capture_output=True, text=True, check=True).stdout
     fill(ROOT / "README.md", "demo output", "end of demo output", shown)
-    rates = ROOT / "docs" / "rates.md"
-    fill(rates, "output of rates.md", "end of output", examples(rates))
+    for name in ("rates.md", "curve.md"):
+        page = ROOT / "docs" / name
+        fill(page, f"output of {name}", "end of output", examples(page))

@@ -16,6 +16,14 @@ ENDINGS = (".svg", ".png", ".html", ".json")
 
 Row = dict[str, Any]
 
+# a grid of whole powers of ten, written out; and of the times that people say
+_POWERS: Row = {"values": [10.0**e for e in range(-3, 16)], "format": ",~f"}
+_LIVES: Row = {
+    "values": [0.1, 1, 10, 60, 600, 3_600, 14_400, 86_400, 604_800, 2_419_200],
+    "labelExpr": "datum.value < 60 ? datum.value + ' s' : datum.value < 3600 ? datum.value / 60 "
+    "+ ' min' : datum.value < 86400 ? datum.value / 3600 + ' h' : datum.value / 86400 + ' d'",
+}
+
 
 def check_chart(path: Path, force: bool) -> None:
     """BadInput, before any work, if the chart could not be written in the end."""
@@ -73,17 +81,17 @@ def spec(answer: Answer) -> Row:
         "$schema": _SCHEMA,
         "title": f"hit ratio of {answer.curves.requests:,} requests",
         "hconcat": [
-            _panel(answer, capacity_rows(answer), "gib" if in_gib else "blocks", capacity),
-            _panel(answer, ttl_rows(answer), "ttl_s", f"lifetime since the {since} (s)"),
+            _panel(answer, capacity_rows(answer), "gib" if in_gib else "blocks", capacity, _POWERS),
+            _panel(answer, ttl_rows(answer), "ttl_s", f"lifetime since the {since}", _LIVES),
         ],
         "resolve": {"scale": {"color": "shared"}},
     }
 
 
-def _panel(answer: Answer, rows: list[Row], field: str, title: str) -> Row:
+def _panel(answer: Answer, rows: list[Row], field: str, title: str, axis: Row) -> Row:
     x = {
         "field": field, "type": "quantitative", "title": title,
-        "scale": {"type": "log"}, "axis": {"format": "~s"},
+        "scale": {"type": "log", "nice": False}, "axis": axis,
     }  # fmt: skip
     layers = [_lines(x), _ideal(answer)]
     if answer.curves.sample is not None:

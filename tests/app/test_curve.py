@@ -200,8 +200,9 @@ def test_a_chart_is_a_vega_lite_document_of_both_curves(
     capacity, lifetime = json.loads(chart.read_text())["hconcat"]
     axes = [panel["layer"][0]["encoding"]["x"] for panel in (capacity, lifetime)]
     assert [axis["title"] for axis in axes] == [
-        "cache capacity (GiB, 10 bytes a token)", "lifetime since the last use (s)",
+        "cache capacity (GiB, 10 bytes a token)", "lifetime since the last use",
     ]  # fmt: skip
+    assert "' min'" in axes[1]["axis"]["labelExpr"]
     assert [axis["scale"]["type"] for axis in axes] == ["log", "log"]
     assert {point["of"] for point in capacity["data"]["values"]} == {"tokens", "blocks"}
     assert len(capacity["data"]["values"]) == 2 * 4

@@ -55,7 +55,7 @@ def command(
     One cache sees all requests in order of arrival; a request hits the longest run of its leading
     blocks that is there when it arrives. docs/curve.md says it exactly.
 
-    Example:  cachecast curve log.parquet --capacity 1000,3000 --ttl 60,300 --json
+    Example:  cachecast curve log.jsonl --capacity 1000,3000 --ttl 60,300
     """
     # numba takes half a second: not for `cachecast --help`
     from cachecast.curve_chart import check_chart, write_chart
