@@ -3,7 +3,7 @@
     python benchmarks/curve.py LOG...        # each log: first as on a new machine, then again
 
 "cold" compiles the kernels (numba keeps them for the next time), "warm" finds them compiled.
-Reading and importing the log is part of both; --no-refresh adds lifetimes that count from the write.
+Reading and importing the log is part of both; --no-refresh follows lifetimes from the write too.
 """
 
 import argparse

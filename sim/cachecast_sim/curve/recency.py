@@ -133,31 +133,29 @@ def _look_up(
     numbers: Numbers, start: int, end: int, missing: int, slot_of: Numbers,
     live: npt.NDArray[np.uint8], sums: Numbers, blocks: Counts, short: Counts, seen: int,
 ) -> int:  # fmt: skip
-    """Enter the leading run into the histograms; 1 if a block is more recent than its parent."""
-    place, furthest, slot_before, unchained = 0, 0, -2, 0
+    """Enter the leading run into the histograms; 1 if the ids are not chained (Measured)."""
+    place, furthest, slot_before, unchained, whole = 0, 0, -2, 0, True
     for i in range(start, end):
         slot = slot_of[numbers[i]]
         if slot < 0:
-            return max(unchained, _any_seen(numbers, i, end, slot_of))
-        # touched together: the next block's slot is the one below, and live
-        place = place + 1 if slot == slot_before - 1 else seen - _live_up_to(slot, live, sums) + 1
-        slot_before = slot
-        if place > furthest:
-            furthest = place
+            whole = False
+        elif not whole:
+            return 1
         else:
-            unchained = 1
-        blocks[furthest] += 1
-    if end > start:
+            # touched together: the next block's slot is the one below, and live
+            if slot == slot_before - 1:
+                place += 1
+            else:
+                place = seen - _live_up_to(slot, live, sums) + 1
+            slot_before = slot
+            if place > furthest:
+                furthest = place
+            else:
+                unchained = 1
+            blocks[furthest] += 1
+    if whole and end > start:
         short[furthest] += missing
     return unchained
-
-
-@compiled
-def _any_seen(numbers: Numbers, start: int, end: int, slot_of: Numbers) -> int:
-    for i in range(start, end):
-        if slot_of[numbers[i]] >= 0:
-            return 1
-    return 0
 
 
 @compiled
