@@ -109,13 +109,16 @@ def test_it_does_not_matter_in_how_many_pieces_a_log_comes(
 
 
 def test_the_lists_grow_and_close_up_over_a_long_log() -> None:
-    """40,000 touches of 9,000 blocks: every array grows, and the slots run out several times."""
+    """40,000 touches of 9,000 blocks, a request at a time: every array grows, slots run out."""
     draw = random.Random(4)
     chains = [range(1_000 * k, 1_000 * k + 300) for k in range(30)]
     prompts = [
         prompt(at, *draw.choice(chains)[: draw.randint(1, 300)]) for at in range(300)
     ]  # about 150 blocks each
-    curves = curves_of(prompts)
+    builder = CurveBuilder(BlockSize(BLOCK, None, True))
+    for one in prompts:
+        builder.add(blocks_of([one]))
+    curves = builder.curves()
 
     assert curves.total_blocks > 40_000
     for capacity in (1, 100, 1_000, 3_000, 5_000, 9_000):
