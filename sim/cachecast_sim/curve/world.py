@@ -16,7 +16,7 @@ from cachecast_sim.curve.writes import FixedLives
 
 Counts = npt.NDArray[np.int64]
 
-MOST_BLOCKS = 1 << 26  # distinct blocks that are followed one by one: about 5 GiB
+MOST_BLOCKS = 1 << 25  # distinct blocks that are followed one by one: about 3 GiB
 
 
 class World:
