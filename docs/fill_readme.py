@@ -1,4 +1,4 @@
-"""Puts real output between its marks in README.md and some pages of docs/ (`make docs`)."""
+"""Puts real output and tables between their marks in README.md and docs/ (`make docs`)."""
 
 import os
 import re
@@ -7,18 +7,24 @@ import sys
 import tempfile
 from pathlib import Path
 
+from cachecast_sim.latency.documentation import tables
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def fill(page: Path, start: str, end: str, output: str) -> None:
+def fill(page: Path, start: str, end: str, block: str) -> None:
     """Replace the block between two marks, which must stand there exactly once."""
-    lines = "\n".join(line.rstrip() for line in output.splitlines())
-    block = f"<!-- {start} -->\n```text\n{lines}\n```\n<!-- {end} -->"
+    block = f"<!-- {start} -->\n{block}\n<!-- {end} -->"
     pattern = f"<!-- {re.escape(start)} -->.*?<!-- {re.escape(end)} -->"
     text, found = re.subn(pattern, lambda _: block, page.read_text("utf-8"), flags=re.DOTALL)
     if found != 1:
         sys.exit(f"{page.name}: the marks {start!r} and {end!r} were not found once")
     page.write_text(text, encoding="utf-8")
+
+
+def fenced(output: str) -> str:
+    """What a command printed, as a block of text."""
+    return "\n".join(("```text", *(line.rstrip() for line in output.splitlines()), "```"))
 
 
 def examples(page: Path) -> str:
@@ -40,7 +46,9 @@ def examples(page: Path) -> str:
 if __name__ == "__main__":
     demo = [sys.executable, "-m", "cachecast", "demo"]
     shown = subprocess.run(demo, capture_output=True, text=True, check=True).stdout
-    fill(ROOT / "README.md", "demo output", "end of demo output", shown)
+    fill(ROOT / "README.md", "demo output", "end of demo output", fenced(shown))
     for name in ("rates.md", "curve.md"):
         page = ROOT / "docs" / name
-        fill(page, f"output of {name}", "end of output", examples(page))
+        fill(page, f"output of {name}", "end of output", fenced(examples(page)))
+    for name, table in tables().items():
+        fill(ROOT / "docs" / "latency.md", name, f"end of {name}", table)

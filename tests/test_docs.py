@@ -27,6 +27,7 @@ from cachecast_pricing.catalog_file import (
 )
 from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
 from cachecast_pricing.rules.settings import MARK_POLICIES, RULE_KEYS
+from cachecast_sim.latency import documentation, fitted_file
 from cachecast_sim.observed_gap import CAUSES
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -40,6 +41,7 @@ PAGES = (
     "generate",
     "sharing",
     "curve",
+    "latency",
 )
 
 
@@ -215,8 +217,26 @@ def test_every_option_of_curve_is_documented(root: Path) -> None:
     assert command is not None
 
     options = {param.opts[0] for param in command.params if param.opts[0].startswith("--")}
-    told = options - {"--model", "--refresh", "--kv-bytes-per-token", "--force", "--skip-bad"}
+    told = options - {"--refresh", "--force", "--skip-bad"}  # the first is the default
     assert [option for option in told if option not in documented] == []
+
+
+def test_the_tables_of_the_latency_page_are_what_the_code_and_the_catalogue_hold(
+    root: Path,
+) -> None:
+    """`make docs` writes them anew."""
+    text = page(root, "latency")
+
+    for name, table in documentation.tables().items():
+        assert f"<!-- {name} -->\n{table}\n<!-- end of {name} -->" in text, name
+
+
+def test_the_fitted_file_of_the_page_is_read(root: Path) -> None:
+    examples = re.findall(r"^```toml\n(format = .*?)^```", page(root, "latency"), re.M | re.S)
+    assert len(examples) == 1
+
+    file = fitted_file.read_fitted(examples[0], "docs/latency.md")
+    assert file.held_out == fitted_file.HeldOutError(steps=104, mean_pct=3.6, p90_pct=6.5)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "import": "import_",
     "models": "models",
     "price": "price",
+    "simulate": "simulate",
     "sql": "sql",
 }
 

@@ -1,6 +1,6 @@
 """A log's prompts as token blocks with chained ids: what a block cache sees of it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +9,12 @@ import pyarrow as pa
 
 from cachecast_datasets.cut_blocks import cut_blocks
 from cachecast_datasets.errors import BadInput, EvidenceError
+from cachecast_datasets.hashing import token_block_hashes
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import BATCH_ROWS, Trace
 
 Counts = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.uint64]
 
 ENGINE_BLOCK_TOKENS = 16  # vLLM's default (0.32.0, config/cache.py)
 _CONTENT = ("text", "blocks")
@@ -29,17 +31,17 @@ class PrefixBlocks:
 
     arrival_us: Counts  # (requests,)
     offsets: Counts  # (requests + 1,), from 0
-    ids: npt.NDArray[np.uint64]  # (blocks,)
+    ids: Ids  # (blocks,)
     prompt_tokens: Counts  # (requests,)
 
 
 class BlockLog:
     """A trace read as token blocks; iterate it for PrefixBlocks, as often as needed.
 
-    `block_tokens` is the size of the blocks that it gives: the log's own, or for a log of content
-    blocks the size asked for, else ENGINE_BLOCK_TOKENS. `keeps_partial`: a partial last block is
-    among them. `scopes` counts the namespaces of its ids. After a pass `left_out` is how many
-    requests with a prompt had no blocks.
+    `block_tokens` is the size of the blocks that it gives: the log's own; for a log of content
+    blocks or token ids the size asked for, else ENGINE_BLOCK_TOKENS. `keeps_partial`: a partial
+    last block is among them. `scopes` counts the namespaces of its ids. After a pass `left_out` is
+    how many requests with a prompt had no blocks.
     """
 
     def __init__(self, trace: Trace, name: str, wanted_tokens: int | None = None) -> None:
@@ -57,13 +59,19 @@ class BlockLog:
                 f"{trace.meta.evidence}), expected a log with text, token ids or token blocks; "
                 "docs/log-formats.md lists them"
             )
-        self.block_tokens = size or wanted_tokens or ENGINE_BLOCK_TOKENS
+        # where the tokens are known, the log's own blocks are only one way to cut them
+        self.of_tokens = trace.meta.evidence == "tokens" and wanted_tokens not in (None, size)
+        own = None if self.of_tokens else size
+        self.block_tokens = own or wanted_tokens or ENGINE_BLOCK_TOKENS
         self.keeps_partial = self.of_content or trace.meta.keeps_partial_block
 
     def __iter__(self) -> Iterator[PrefixBlocks]:
         self.left_out = 0
         if self.of_content:
-            yield from self._cut()
+            yield from self._made(("boundaries", "prompt_tokens", "blocks"), self._of_boundaries)
+            return
+        if self.of_tokens:
+            yield from self._made(("token_ids", "prompt_tokens"), self._of_ids)
             return
         for batch in self.trace.batches(("token_blocks", "token_block_size", "prompt_tokens")):
             if "token_blocks" in batch.schema.names:
@@ -81,31 +89,42 @@ class BlockLog:
         ids = lists.values.to_numpy()[offsets[0] : offsets[-1]]
         return PrefixBlocks(arrival_us, offsets - offsets[0], ids, prompts)
 
-    def _cut(self) -> Iterator[PrefixBlocks]:
-        waiting: list[Request] = []
-        for request in self.trace.requests(columns=("boundaries", "prompt_tokens", "blocks")):
-            if request.boundaries is not None:
-                waiting.append(request)
+    def _made(
+        self, columns: tuple[str, ...], ids_of: Callable[[Request], Ids | None]
+    ) -> Iterator[PrefixBlocks]:
+        """Requests whose ids are made here, one after the other."""
+        waiting: list[tuple[Request, Ids]] = []
+        for request in self.trace.requests(columns=columns):
+            ids = ids_of(request)
+            if ids is not None:
+                waiting.append((request, ids))
             elif request.prompt_tokens != 0:
                 self.left_out += 1
             if len(waiting) == BATCH_ROWS:
-                yield _cut_all(waiting, self.block_tokens)
+                yield _together(waiting)
                 waiting = []
         if waiting:
-            yield _cut_all(waiting, self.block_tokens)
+            yield _together(waiting)
 
-
-def _cut_all(requests: list[Request], block_tokens: int) -> PrefixBlocks:
-    parts = []
-    for request in requests:
-        assert request.boundaries is not None
+    def _of_boundaries(self, request: Request) -> Ids | None:
+        if request.boundaries is None:
+            return None
         ends, hashes = request.boundaries.tokens, request.boundaries.hashes
-        parts.append(cut_blocks(ends, hashes, request.prompt_tokens, block_tokens))
+        return cut_blocks(ends, hashes, request.prompt_tokens, self.block_tokens)
+
+    def _of_ids(self, request: Request) -> Ids | None:
+        if request.token_ids is None:
+            return None
+        return token_block_hashes(request.token_ids, self.block_tokens)
+
+
+def _together(made: list[tuple[Request, Ids]]) -> PrefixBlocks:
+    requests, ids = zip(*made, strict=True)
     prompts = [-1 if r.prompt_tokens is None else r.prompt_tokens for r in requests]
     return PrefixBlocks(
         np.array([request.arrival_us for request in requests], dtype=np.int64),
-        np.cumsum([0, *map(len, parts)], dtype=np.int64),
-        np.concatenate(parts),
+        np.cumsum([0, *map(len, ids)], dtype=np.int64),
+        np.concatenate(ids),
         np.array(prompts, dtype=np.int64),
     )
 

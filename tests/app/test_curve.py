@@ -102,6 +102,19 @@ def test_memory_stands_beside_the_blocks(found: Found) -> None:
     assert answer["kv_bytes_per_token"] == 131_072
 
 
+def test_a_model_says_what_a_token_takes(found: Found, tmp_path: Path) -> None:
+    """Llama 3.1 8B: 2 x 32 layers x 8 KV heads x 128 numbers of 2 bytes; half the layers, half."""
+    assert found("--gib", "--model", "llama-3.1-8b")["kv_bytes_per_token"] == 131_072
+
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({
+        "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "vocab_size": 128_256,
+    }))  # fmt: skip
+    assert found("--gib", "--model", config)["kv_bytes_per_token"] == 65_536
+
+
 @pytest.mark.parametrize(("tokens", "unique", "total"), [(1024, 3, 5), (256, 7, 14)])
 def test_another_block_size_counts_other_blocks(
     found: Found, tokens: int, unique: int, total: int

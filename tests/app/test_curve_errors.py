@@ -48,6 +48,8 @@ Refused = Callable[..., str]
         (["--sample", "0.01"], ["--sample 0.01", "too few"]),
         (["--sample", "0.5", "--no-refresh"], ["--sample and --no-refresh"]),
         (["--gib"], ["--gib", "--model SHAPE", "--kv-bytes-per-token"]),
+        (["--gib", "--model", "llama-3.1-8"], ["llama-3.1-8", "llama-3.1-8b", "config.json"]),
+        (["--gib", "--model", "nowhere.json"], ["nowhere.json", "cannot be read"]),
         (["--model", "m", "--kv-bytes-per-token", "1"], ["--model", "--kv-bytes-per-token"]),
         (["--chart", "chart.pdf"], ["chart.pdf", ".svg", ".json"]),
         (["--chart", "nowhere/chart.json"], ["nowhere/chart.json", "no folder nowhere"]),

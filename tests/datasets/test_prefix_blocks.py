@@ -116,6 +116,25 @@ def test_content_blocks_are_cut_into_the_size_asked_for(
     assert int((first == second).sum()) == 200 // size
 
 
+@pytest.mark.parametrize(("wanted", "shared"), [(None, 1), (16, 1), (8, 2), (5, 4)])
+def test_token_ids_are_cut_into_any_size(
+    tmp_path: Path, wanted: int | None, shared: int
+) -> None:
+    """40 tokens, of which another prompt has the first 23: one block of 16, two of 8, four of 5."""
+    log = opened(
+        tmp_path,
+        {"arrival": 0, "prompt_token_ids": list(range(40)), "output_len": 1},
+        {"arrival": 1, "prompt_token_ids": [*range(23), *range(90, 107)], "output_len": 1},
+        wanted=wanted,
+    )
+    found = whole(log)
+    first, second = found.ids[: found.offsets[1]], found.ids[found.offsets[1] :]
+
+    assert (log.block_tokens, log.keeps_partial) == (wanted or 16, False)
+    assert len(first) == 40 // (wanted or 16)
+    assert int((first == second).sum()) == shared
+
+
 @pytest.mark.parametrize(
     ("prompt", "count"),
     [(50, 4), (51, 3), (None, 3)],
