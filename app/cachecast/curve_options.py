@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from cachecast.kv_bytes import kv_bytes_of
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.limits import MAX_S
 
@@ -67,4 +66,8 @@ def bytes_per_token_of(gib: bool, model: str | None, stated: int | None) -> int 
             "--gib needs to know what a token takes, expected --model SHAPE or "
             "--kv-bytes-per-token N beside it"
         )
-    return stated if model is None else kv_bytes_of(model)
+    if model is None:
+        return stated
+    from cachecast.kv_bytes import kv_bytes_of  # the fleet's files take half a second
+
+    return kv_bytes_of(model)
