@@ -1,6 +1,7 @@
 """Seconds and peak memory of `cachecast curve`, the whole command in a process of its own.
 
     python benchmarks/curve.py LOG...        # each log: first as on a new machine, then again
+    python benchmarks/curve.py               # a synthetic log (seeded, made in a temporary folder)
 
 "cold" compiles the kernels (numba keeps them for the next time), "warm" finds them compiled.
 Reading and importing the log is part of both; --no-refresh follows lifetimes from the write too.
@@ -15,21 +16,31 @@ import tempfile
 import time
 from pathlib import Path
 
-RUNS = 3
+RUNS = 2
 
 
 def main() -> None:
     """Print a line per log and state."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("logs", nargs="+", type=Path)
+    parser.add_argument("logs", nargs="*", type=Path)
     parser.add_argument("--no-refresh", action="store_true")
     arguments = parser.parse_args()
     options = ["--no-refresh"] if arguments.no_refresh else []
-    for log in arguments.logs:
-        with tempfile.TemporaryDirectory() as cache:
-            runs = [measured(log, options, cache) for _ in range(RUNS + 1)]
-        report(log, "cold", *runs[0])
-        report(log, "warm", *min(runs[1:]))
+    with tempfile.TemporaryDirectory() as folder:
+        for log in arguments.logs or [synthetic(Path(folder))]:
+            with tempfile.TemporaryDirectory() as cache:
+                runs = [measured(log, options, cache) for _ in range(RUNS + 1)]
+            report(log, "cold", *runs[0])
+            report(log, "warm", *min(runs[1:]))
+
+
+def synthetic(folder: Path) -> Path:
+    """Coding sessions of content blocks: 5,000 requests."""
+    log = folder / "coding-agent.jsonl"
+    command = [sys.executable, "-m", "cachecast", "generate", "coding-agent", "-o", str(log)]
+    options = ["--requests", "5000", "--seed", "1"]
+    subprocess.run([*command, *options], check=True, stdout=subprocess.DEVNULL)
+    return log
 
 
 def measured(log: Path, options: list[str], cache: str) -> tuple[float, float, int]:

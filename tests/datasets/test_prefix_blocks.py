@@ -117,9 +117,7 @@ def test_content_blocks_are_cut_into_the_size_asked_for(
 
 
 @pytest.mark.parametrize(("wanted", "shared"), [(None, 1), (16, 1), (8, 2), (5, 4)])
-def test_token_ids_are_cut_into_any_size(
-    tmp_path: Path, wanted: int | None, shared: int
-) -> None:
+def test_token_ids_are_cut_into_any_size(tmp_path: Path, wanted: int | None, shared: int) -> None:
     """40 tokens, of which another prompt has the first 23: one block of 16, two of 8, four of 5."""
     log = opened(
         tmp_path,
