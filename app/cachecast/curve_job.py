@@ -125,6 +125,11 @@ def _notes(log: BlockLog, size: BlockSize, curves: Curves) -> list[str]:
             f"the log's content blocks were cut into blocks of {size.tokens} tokens "
             "(--block-tokens); what two different content blocks share is not seen"
         )
+    if log.estimated:
+        notes.append(
+            f"{log.estimated:,} requests do not say their prompt tokens: the estimate of their "
+            "content blocks is taken"
+        )
     if size.parts > 1:
         notes.append(
             f"the log's blocks hold {size.tokens * size.parts} tokens, so what prompts share "

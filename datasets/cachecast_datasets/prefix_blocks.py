@@ -41,7 +41,8 @@ class BlockLog:
     `block_tokens` is the size of the blocks that it gives: the log's own; for a log of content
     blocks or token ids the size asked for, else ENGINE_BLOCK_TOKENS. `keeps_partial`: a partial
     last block is among them. `scopes` counts the namespaces of its ids. After a pass `left_out` is
-    how many requests with a prompt had no blocks.
+    how many requests with a prompt had no blocks, and `estimated` how many do not say how long
+    their prompt is: then it is what its content blocks are estimated at.
     """
 
     def __init__(self, trace: Trace, name: str, wanted_tokens: int | None = None) -> None:
@@ -51,6 +52,7 @@ class BlockLog:
         """
         self.trace = trace
         self.left_out = 0
+        self.estimated = 0
         size, self.scopes = _size_and_scopes(trace, name)
         self.of_content = size is None and trace.meta.evidence in _CONTENT
         if size is None and not self.of_content and trace.rows:
@@ -66,7 +68,7 @@ class BlockLog:
         self.keeps_partial = self.of_content or trace.meta.keeps_partial_block
 
     def __iter__(self) -> Iterator[PrefixBlocks]:
-        self.left_out = 0
+        self.left_out = self.estimated = 0
         if self.of_content:
             yield from self._made(("boundaries", "prompt_tokens", "blocks"), self._of_boundaries)
             return
@@ -110,6 +112,9 @@ class BlockLog:
         if request.boundaries is None:
             return None
         ends, hashes = request.boundaries.tokens, request.boundaries.hashes
+        if request.prompt_tokens is None and len(ends):
+            request.prompt_tokens = ends[-1]
+            self.estimated += 1
         return cut_blocks(ends, hashes, request.prompt_tokens, self.block_tokens)
 
     def _of_ids(self, request: Request) -> Ids | None:

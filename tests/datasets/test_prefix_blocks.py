@@ -116,6 +116,23 @@ def test_content_blocks_are_cut_into_the_size_asked_for(
     assert int((first == second).sum()) == 200 // size
 
 
+def test_a_prompt_of_unknown_length_is_as_long_as_its_content_is_estimated(tmp_path: Path) -> None:
+    """60 and 40 tokens; the Parquet's own count is taken out."""
+    out = tmp_path / "log.parquet"
+    sketch = {"at": 0, "prompt": [["system", "S", 60], ["user", "Q", 40]]}
+    (tmp_path / "log.jsonl").write_text(json.dumps(sketch) + "\n")
+    import_log([tmp_path / "log.jsonl"], out)
+    table = pq.read_table(out)
+    unknown = pa.nulls(table.num_rows, pa.int64())
+    place = table.schema.get_field_index("prompt_tokens")
+    pq.write_table(table.set_column(place, table.schema.field(place), unknown), out)
+
+    log = BlockLog(open_or_import([out], tmp_dir=tmp_path), "log")
+    assert whole(log).prompt_tokens.tolist() == [100]
+    assert len(whole(log).ids) == 7  # the last of 4 tokens
+    assert log.estimated == 1
+
+
 @pytest.mark.parametrize(("wanted", "shared"), [(None, 1), (16, 1), (8, 2), (5, 4)])
 def test_token_ids_are_cut_into_any_size(tmp_path: Path, wanted: int | None, shared: int) -> None:
     """40 tokens, of which another prompt has the first 23: one block of 16, two of 8, four of 5."""
