@@ -16,6 +16,7 @@ from cachecast_datasets.errors import BadInput, LogError
 # name on the command line -> module in cachecast.commands (which has a `command`)
 COMMANDS: dict[str, str] = {
     "bill": "bill",
+    "curve": "curve",
     "demo": "demo",
     "generate": "generate",
     "import": "import_",
