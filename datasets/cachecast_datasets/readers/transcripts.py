@@ -10,8 +10,9 @@ import xxhash
 
 from cachecast_datasets.checks import Bad
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.files import files_below, ignored
 from cachecast_datasets.json_faults import decode
-from cachecast_datasets.source import Source, files_below, ignored, lines_of
+from cachecast_datasets.source import Source, lines_of
 
 _T = TypeVar("_T")
 _CRASHES = ("cut short", "not JSON")
