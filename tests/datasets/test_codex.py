@@ -71,6 +71,15 @@ def test_an_event_that_repeats_its_total_is_no_new_call(read: Read) -> None:
     assert usages(read(event, event, later, other)) == [(100, 0, 5), (100, 0, 5)]
 
 
+def test_the_keys_of_an_event_may_stand_in_any_order(read: Read) -> None:
+    # as `jq -S` writes them, with 200 bytes and more before the type
+    event = count(5, used(100, 20, 5), used(100, 20, 5))
+    event["payload"] = dict(sorted(event["payload"].items()))
+    assert list(event["payload"]) == ["info", "rate_limits", "type"]
+    other = codex(6, "event_msg", info="token_count", type="agent_message")
+    assert usages(read(event, other)) == [(100, 20, 5)]
+
+
 def test_an_event_without_info_is_no_call(read: Read) -> None:
     nothing = codex(4, "event_msg", type="token_count", info=None, rate_limits={})
     assert usages(read(nothing, count(5, used(100), used(100)))) == [(100, 0, 0)]
