@@ -17,6 +17,7 @@ from cachecast_datasets.readers.claude_code_file import Call, TranscriptFile
 from cachecast_datasets.readers.claude_code_prompts import FilePrompts
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.transcripts import Place, id_hash, places, transcript_files
+from cachecast_datasets.replies.anthropic import region_of
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
@@ -59,7 +60,6 @@ class _Run:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._messages: set[int] = set()  # ids of messages that no side chain wrote
         self.counts: Counter[str] = Counter()
         self._placeholder_versions: set[str] = set()
         source.has_boundaries = True
@@ -82,17 +82,19 @@ class _Run:
 
     def _is_new(self, call: Call, sidechain: bool) -> bool:
         """Whether the call was not read before, from a copy of it or from the main chain."""
-        message = None if call.message_id is None else id_hash(call.message_id)
-        if sidechain and message in self._messages:
+        seen = self._source.seen
+        # the main chain's messages, of earlier sources too; no request's key is of this form
+        message = None if call.message_id is None else id_hash(f"{call.message_id}\n")
+        if sidechain and message in seen:
             self.counts["replay"] += 1
             return False
         if not sidechain and message is not None:
-            self._messages.add(message)
+            seen.add(message)
         key = id_hash(call.key)
-        if key in self._source.seen:
+        if key in seen:
             self.counts["copy"] += 1
             return False
-        self._source.seen.add(key)
+        seen.add(key)
         return True
 
     def _request(self, file: TranscriptFile, prompts: FilePrompts, call: Call) -> Request:
@@ -115,6 +117,7 @@ class _Run:
             is_sidechain=file.is_sidechain(line),
             provider="anthropic" if call.model and "claude" in call.model else None,
             platform=_platform(call.message_id),
+            region=region_of(call.usage.inference_geo),
             model=call.model,
             service_tier=call.usage.service_tier,
             speed=call.usage.speed,
@@ -202,8 +205,9 @@ READER = Reader(
         "message.model": "model, an alias suffix such as [1m] kept",
         "message.content, attachment": "blocks: raw, key-sorted and masked hashes; output_types",
         "message.usage": "observed, prompt_tokens, output_tokens: of the line with the largest "
-        "output; iterations are summed; writes without a split are of unknown lifetime",
-        "message.usage.service_tier, speed": "service_tier, speed",
+        "output; iterations are summed, the prompt is the first one's; writes without a split are "
+        "of unknown lifetime",
+        "message.usage.service_tier, speed, inference_geo": "service_tier, speed, region",
         "costUSD": "observed.cost (estimate)",
         "isApiErrorMessage, model <synthetic>": "no request: counted in a note",
     },
@@ -214,7 +218,7 @@ READER = Reader(
         "how many tokens a block has: the growth of the reported prompt sizes, shared out by "
         "characters",
         "when a request was sent and its first token came: line times are ends of blocks",
-        "account, region, and the platform unless the message's id names it",
+        "the account, and the platform unless the message's id names it",
         "input and output of old client versions, which wrote placeholders",
     ),
 )
