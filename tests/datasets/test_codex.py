@@ -117,6 +117,32 @@ def test_builds_that_report_no_writes_are_named(write: Write, import_all: Import
     assert summary.warnings == ["calls of builds that report no cache writes, taken as none: 1"]
 
 
+@pytest.mark.parametrize(
+    ("model", "cached", "odd"),
+    [
+        ("gpt-5.4", 115_584, False),  # 903 x 128
+        ("gpt-5.4", 115_585, True),
+        ("gpt-5-codex", 100, True),
+        ("gpt-5.6-sol", 3_207, False),
+        ("gpt-5.10", 3_207, False),
+        ("kimi-k3", 3_207, False),
+    ],
+)
+def test_counts_that_openai_would_not_have_made_are_named(
+    write: Write, import_all: ImportAll, model: str, cached: int, odd: bool
+) -> None:
+    usage = used(120_000, cached, cache_write_input_tokens=0)
+    path = write(codex(1, "turn_context", model=model), count(5, usage, usage), name=NAME)
+    assert [line for line in import_all(path)[1].warnings if "no multiple of 128" in line] == (
+        [
+            "calls of models before GPT-5.6 whose cached tokens are no multiple of 128: another "
+            "server than OpenAI's may have counted them in its own way: 1"
+        ]
+        if odd
+        else []
+    )
+
+
 def test_more_cached_than_input_is_an_error(write: Write, import_all: ImportAll) -> None:
     path = write(count(5, used(100, 101), used(100, 101)), name=NAME)
     with pytest.raises(LogError, match=r"line 1: cached_input_tokens 101 and .* input_tokens 100"):
