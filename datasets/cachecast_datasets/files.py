@@ -30,6 +30,14 @@ def files_below(folder: Path, endings: tuple[str, ...], bad: Bad = ignored) -> l
     )
 
 
+def bytes_of(path: Path) -> int:
+    """The size of a file; 0 for one that cannot be looked at, of which its reader tells."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def unreadable(path: Path) -> LogError | None:
     """Why `path` cannot be read as a file or folder, None if it looks as if it can."""
     try:

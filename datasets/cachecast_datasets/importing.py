@@ -55,6 +55,7 @@ def import_log(
     force: bool = False,
     anonymise: Anonymiser | None = None,
     progress: Progress | None = None,
+    processes: int = 1,
 ) -> ImportSummary:
     """Read `sources` (any format of READERS), merge them by arrival and write `out`.
 
@@ -64,7 +65,9 @@ def import_log(
     it no text is stored. `tokenizer` counts the tokens of texts, else their bytes do. `out`
     appears whole or not at all, and is not overwritten without `force` (BadInput). With `anonymise`
     ids and contents become salted hashes, times count from the first arrival, and an `out` that
-    ends in .jsonl gets the Mooncake shape.
+    ends in .jsonl gets the Mooncake shape. More than one of `processes` read large folders of
+    transcripts together, with the same result: then the main module must be importable without
+    effect (`if __name__ == "__main__":`), as multiprocessing asks of every script.
     """
     check_output(out, sources, force)
     texts = text_path(out) if keep_text else None
@@ -76,6 +79,7 @@ def import_log(
     run = _Import(readers, out, skip_bad, spread_s, seed, progress or (lambda what, done, of: None))
     run.anonymise = anonymise
     run.tokenizer = tokenizer
+    run.processes = processes
     if texts is None and left_behind(out):
         run.warnings.append(f"{text_path(out)} holds the texts of an earlier import")
     try:
@@ -95,16 +99,18 @@ def open_or_import(
     skip_bad: bool = False,
     tmp_dir: Path,
     progress: Progress | None = None,
+    processes: int = 1,
 ) -> Trace:
     """One cachecast Parquet as it is; anything else imported into a new Parquet in `tmp_dir`.
 
     With `skip_bad` a Parquet is imported too: what is left out must be counted once and for all.
-    The trace's `imported` is the import's summary, None for a Parquet opened as it is.
+    `processes`: see import_log. The trace's `imported` is the import's summary, None for a Parquet
+    opened as it is.
     """
     if len(paths) == 1 and sniff(paths[0]).name == "parquet" and not skip_bad:
         return open_trace(paths[0])
     out = Path(tempfile.mkdtemp(prefix="cachecast-", dir=tmp_dir)) / "log.parquet"
-    summary = import_log(paths, out, skip_bad=skip_bad, progress=progress)
+    summary = import_log(paths, out, skip_bad=skip_bad, progress=progress, processes=processes)
     trace = open_trace(out)
     trace.imported = summary
     trace.warnings.extend(summary.warnings)
@@ -139,6 +145,7 @@ class _Import:
         self._have_boundaries: set[int] = set()  # the sources whose rows need none made
         self.warnings: list[str] = []
         self.tokenizer: Tokenizer | None = None
+        self.processes = 1
         self.texts: Texts | None = None
 
     def run(self, folder: Path) -> ImportSummary:
@@ -162,6 +169,7 @@ class _Import:
                 names=self._names,
                 lost=self._skipped.problem,
                 seen=self._seen,
+                processes=self.processes,
             )
             before = len(self._files)
             for rows in batched(self._prepared(source, reader)):

@@ -28,7 +28,8 @@ class Source:
     `lost` is called with each line that a crash destroyed, in formats where that is no error: it is
     counted and named, never raised. `has_boundaries`: the reader's requests with content blocks
     come with their boundaries. `seen` holds the ids of an import's earlier requests (128-bit
-    hashes), for formats whose files copy each other's lines.
+    hashes), for formats whose files copy each other's lines. `processes`: how many may
+    read at once.
     """
 
     path: Path
@@ -48,6 +49,7 @@ class Source:
     texts: Callable[[str, Sequence[str], Sequence[str]], None] | None = None
     has_boundaries: bool = False
     seen: set[int] = field(default_factory=set)
+    processes: int = 1
 
     def __post_init__(self) -> None:
         self.scope = self.scope or unpacked_name(self.path.name)

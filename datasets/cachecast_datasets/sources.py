@@ -5,14 +5,13 @@ To add a format, write one file in `readers/` and enter its READER here.
 
 import json
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
 from cachecast_datasets.errors import LogError, at
-from cachecast_datasets.files import cannot_be_read, unreadable
+from cachecast_datasets.files import bytes_of, cannot_be_read, unreadable
 from cachecast_datasets.heads import WRAPPERS, csv_columns, row_keys
 from cachecast_datasets.packed import DAMAGE, damaged, open_bytes
 from cachecast_datasets.readers import (
@@ -110,11 +109,7 @@ def size_of(path: Path) -> int:
     """The bytes of a file, or of the session files of a folder; what cannot be read counts 0."""
     readers = [reader.files for reader in READERS.values() if reader.files is not None]
     files = {file for files in readers for file in files(path)} if path.is_dir() else {path}
-    total = 0
-    for file in files:
-        with suppress(OSError):  # the reader says so
-            total += file.stat().st_size
-    return total
+    return sum(map(bytes_of, files))
 
 
 def head_of(path: Path) -> Head:
