@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from cachecast_datasets.request import Observed, Request
 from cachecast_pricing.apis import anthropic
-from cachecast_pricing.charge import Charge, charge, without_cache
+from cachecast_pricing.charge import Charge, charge, sum_of, without_cache
 from cachecast_pricing.counts import UsageError
 from cachecast_pricing.usage import Usage
 from cachecast_sim.pricer import Moment, Pricer
@@ -54,11 +54,7 @@ def _moment(model: str, request: Request, moment: Moment, pricer: Pricer) -> Mom
 
 def charge_of(parts: Iterable[Part]) -> Charge:
     """All parts together. Raises NoPrice where a class has no price."""
-    charges = [charge(usage, moment.prices(usage.prompt_tokens)) for usage, moment in parts]
-    total = charges[0]
-    for one in charges[1:]:
-        total += one
-    return total
+    return sum_of([charge(usage, moment.prices(usage.prompt_tokens)) for usage, moment in parts])
 
 
 def without_cache_of(parts: Iterable[Part]) -> int:
