@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cachecast_datasets.callers import session_of, where
+from cachecast_datasets.callers import api_of_path, session_of, where
 from cachecast_datasets.hashing import token_block_hashes
 from cachecast_datasets.prompts import anthropic as anthropic_prompts
 from cachecast_datasets.prompts import openai as openai_prompts
@@ -184,13 +184,9 @@ class Reading:
 
 def api_of(exchange: Exchange) -> str:
     """`anthropic`, `chat` or `responses`. ValueError if nothing tells."""
-    path = (exchange.path or "").split("?")[0].rstrip("/")
-    if path.endswith("/messages"):
-        return "anthropic"
-    if path.endswith("/chat/completions"):
-        return "chat"
-    if path.endswith("/responses"):
-        return "responses"
+    by_path = api_of_path(exchange.path)
+    if by_path is not None:
+        return by_path
     reply, body = exchange.reply, exchange.body or {}
     if isinstance(reply, Stream):
         if reply.api is not None:
@@ -198,7 +194,7 @@ def api_of(exchange: Exchange) -> str:
     elif reply is not None:
         if reply.get("type") in ("message", "error"):
             return "anthropic"
-        if reply.get("object") == "response":
+        if reply.get("object") in ("response", "response.compaction"):
             return "responses"
         if "choices" in reply:
             return "chat"

@@ -3,19 +3,17 @@
 To add a format, write one file in `readers/` and enter its READER here.
 """
 
-import gzip
 import json
 import re
-import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
-import zstandard
 
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.files import bytes_of, cannot_be_read, unreadable
 from cachecast_datasets.heads import WRAPPERS, csv_columns, row_keys
+from cachecast_datasets.packed import DAMAGE, damaged, open_bytes
 from cachecast_datasets.readers import (
     anthropic_batch,
     azure_csv,
@@ -40,7 +38,6 @@ from cachecast_datasets.readers import (
 )
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.shown import named
-from cachecast_datasets.source import cannot_be_read, damaged, open_bytes, unreadable
 
 READERS: dict[str, Reader] = {
     module.READER.name: module.READER
@@ -115,11 +112,7 @@ def size_of(path: Path) -> int:
     """The bytes of a file, or of the session files of a folder; what cannot be read counts 0."""
     readers = [reader.files for reader in READERS.values() if reader.files is not None]
     files = {file for files in readers for file in files(path)} if path.is_dir() else {path}
-    total = 0
-    for file in files:
-        with suppress(OSError):  # the reader says so
-            total += file.stat().st_size
-    return total
+    return sum(map(bytes_of, files))
 
 
 def head_of(path: Path) -> Head:
@@ -130,7 +123,7 @@ def head_of(path: Path) -> Head:
     try:
         with open_bytes(path) as stream:
             magic = _first_bytes(stream)
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+    except DAMAGE as problem:
         raise damaged(str(path), 0, problem) from problem
     except OSError as problem:
         raise cannot_be_read(path, problem) from problem
@@ -174,9 +167,7 @@ def _first_object(path: Path) -> dict[str, msgspec.Raw]:
             except msgspec.DecodeError:
                 if len(line) < 3 or line.rstrip() == b'{"log": {':  # printed over several lines
                     return _OBJECT.decode(line + stream.read(_LONGEST_LINE))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, EOFError, OSError):
-        pass
-    except (zlib.error, zstandard.ZstdError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError, *DAMAGE):
         pass
     return {}
 

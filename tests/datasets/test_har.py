@@ -12,7 +12,19 @@ from typing import Any
 
 import pytest
 import zstandard
-from api_calls import chat, claude, claude_end, claude_events, completion, message, said, sse, usage
+from api_calls import (
+    chat,
+    claude,
+    claude_end,
+    claude_events,
+    completion,
+    message,
+    response,
+    responses,
+    said,
+    sse,
+    usage,
+)
 
 from cachecast_datasets.errors import LogError
 
@@ -169,6 +181,16 @@ def test_websockets_and_everything_else_are_counted_not_read(
         "2 × a WebSocket exchange, which is not read",
         "2 × an entry that calls no model",
     ]
+
+
+def test_br31_a_call_that_only_compacts_a_history_is_a_request(
+    write: Write, import_all: ImportAll
+) -> None:
+    use = {"input_tokens": 190_000, "output_tokens": 2_000}
+    made = response(use, object="response.compaction")
+    url = "https://api.openai.com/v1/responses/compact"
+    request = one(write, import_all, entry(responses("All"), made, url))
+    assert (request.prompt_tokens, request.output_tokens) == (190_000, 2_000)
 
 
 def test_secrets_never_leave_the_reader(

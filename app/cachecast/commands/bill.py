@@ -23,6 +23,7 @@ from cachecast.results.writer import hash_inputs
 from cachecast.scenarios import scenarios_of
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import open_or_import
+from cachecast_datasets.processes import reading_processes
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
 from cachecast_sim.grouping import keys_of
@@ -85,7 +86,13 @@ def command(
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())
-        trace = open_or_import(list(logs), skip_bad=skip_bad, tmp_dir=tmp, progress=report)
+        trace = open_or_import(
+            list(logs),
+            skip_bad=skip_bad,
+            tmp_dir=tmp,
+            progress=report,
+            processes=reading_processes(),
+        )
         _say(trace)
         sinks: list[RowSink] = []
         run = stack.enter_context(RunWriter(out, force)) if out is not None else None

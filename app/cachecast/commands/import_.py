@@ -14,6 +14,7 @@ from cachecast.progress import progress
 from cachecast_datasets.anonymising import Anonymiser
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import ImportSummary, import_log
+from cachecast_datasets.processes import reading_processes
 from cachecast_datasets.sources import READERS
 from cachecast_datasets.tokenizers import load
 
@@ -110,6 +111,7 @@ def command(
             force=force,
             anonymise=anonymiser,
             progress=report,
+            processes=reading_processes(),
         )
     for warning in (*summary.warnings, *((_KEPT,) if anonymise else ())):
         notes.print(f"note: {escape(warning)}")

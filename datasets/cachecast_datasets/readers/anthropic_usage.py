@@ -36,6 +36,7 @@ class AnthropicUsage(_Counts):
     iterations: list[_Counts] | None = None
     service_tier: str | None = None
     speed: str | None = None
+    inference_geo: str | None = None
 
 
 def observed_of(
@@ -43,7 +44,9 @@ def observed_of(
 ) -> tuple[Observed, int | None]:
     """The classes and the prompt's size. A class that the API left out is 0, a null is unknown.
 
-    ValueError if the writes of the two lifetimes contradict their total.
+    Of several iterations the classes are the sum, which is what is billed, and the prompt is the
+    first one's, which is what was sent. ValueError if the writes of the two lifetimes contradict
+    their total.
     """
     steps: list[_Counts] = list(usage.iterations or []) or [usage]
     classes = [_classes(step) for step in steps]
@@ -71,7 +74,7 @@ def observed_of(
         currency=None if cost is None else "USD",
         cost_kind=None if cost is None else "estimate",
     )
-    return observed, _sum([fresh, read, m5, h1, unknown])
+    return observed, _sum(list(classes[0][:5]))
 
 
 def _classes(step: _Counts) -> tuple[int | None, ...]:

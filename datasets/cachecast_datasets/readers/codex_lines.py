@@ -82,6 +82,12 @@ class Line(msgspec.Struct):
     usage: msgspec.Raw = msgspec.Raw()
 
 
+class Event(msgspec.Struct):
+    """What kind of event a payload is, wherever that stands in it."""
+
+    type: str | None = None
+
+
 class TokenCount(msgspec.Struct):
     """The payload of a token_count event; `info` is null where only rate limits are told."""
 
@@ -128,7 +134,9 @@ class TurnContext(msgspec.Struct):
 
 
 LINES = msgspec.json.Decoder(Line)
+EVENTS = msgspec.json.Decoder(Event)
 TOKEN_COUNTS = msgspec.json.Decoder(TokenCount)
 METAS = msgspec.json.Decoder(SessionMeta)
 USAGES = msgspec.json.Decoder(TokenUsage)
+OBJECTS = msgspec.json.Decoder(dict[str, Any])
 CONTEXTS = msgspec.json.Decoder(TurnContext)

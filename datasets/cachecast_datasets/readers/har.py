@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from cachecast_datasets.callers import account_of, split_url
+from cachecast_datasets.callers import account_of, api_of_path, split_url
 from cachecast_datasets.errors import LogError
 from cachecast_datasets.exchange import Exchange
 from cachecast_datasets.json_faults import decode
@@ -23,7 +23,6 @@ from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source, read_whole
 
 META = LogMeta("har", "text", carries_markers=True, time_origin="absolute", text_seen=True)
-_CALLS = ("/messages", "/chat/completions", "/responses")
 _SESSIONS = ("x-claude-code-session-id", "session_id", "session-id", "x-session-id")
 
 
@@ -83,7 +82,7 @@ def _exchange(
     host, path = split_url(asked["url"])
     if "_webSocketMessages" in entry or asked["url"].startswith(("ws://", "wss://")):
         raise _Skipped("a WebSocket exchange, which is not read")
-    if path is None or not path.rstrip("/").endswith(_CALLS) or asked.get("method") == "OPTIONS":
+    if api_of_path(path) is None or asked.get("method") == "OPTIONS":
         raise _Skipped("an entry that calls no model")
     headers, reply_headers = headers_of(asked), headers_of(answered)
     try:

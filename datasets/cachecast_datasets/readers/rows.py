@@ -1,19 +1,17 @@
 """Rows of a log that people export as they like: JSON lines, a JSON array, one object, or CSV."""
 
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
-import zstandard
 
 from cachecast_datasets.errors import LogError, at, at_row
 from cachecast_datasets.json_faults import decode
-from cachecast_datasets.source import Source, damaged, open_bytes, read_lines, read_whole
+from cachecast_datasets.packed import DAMAGE, damaged, open_bytes
+from cachecast_datasets.source import Source, read_lines, read_whole
 
 _OBJECT: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
@@ -64,7 +62,7 @@ def _first_bytes(source: Source) -> bytes:
     try:
         with open_bytes(source.path) as stream:
             return stream.read(1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+    except DAMAGE as problem:
         raise damaged(source.label, 0, problem) from problem
 
 
@@ -136,7 +134,7 @@ def _csv(source: Source) -> Iterator[Row]:
                 fault = f"not valid CSV: {problem}, expected quoted cells to end"
                 source.bad(at(source.label, start, fault, "not CSV"))
                 continue
-            except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+            except DAMAGE as problem:
                 source.bad(damaged(source.label, rows.line_num, problem))
                 return
             if not columns:

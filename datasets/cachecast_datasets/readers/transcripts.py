@@ -10,8 +10,9 @@ import xxhash
 
 from cachecast_datasets.checks import Bad
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.files import bytes_of, files_below, ignored
 from cachecast_datasets.json_faults import decode
-from cachecast_datasets.source import Source, files_below, ignored, lines_of
+from cachecast_datasets.source import Source, lines_of
 
 _T = TypeVar("_T")
 _CRASHES = ("cut short", "not JSON")
@@ -88,7 +89,7 @@ def places(source: Source, files: list[Path]) -> Iterator[Place]:
             source.position(base + used)
 
         yield Place(path, source.lost, source.bad, position)
-        done += path.stat().st_size
+        done += bytes_of(path)
         source.position(done)
 
 

@@ -135,8 +135,12 @@ def _take(made: Reply, usage: Mapping[str, Any], message: Mapping[str, Any]) -> 
     )
     made.service_tier = word(usage.get("service_tier"))
     made.speed = word(usage.get("speed"))
-    region = word(usage.get("inference_geo"))
-    made.region = None if region in ("not_available", "global") else region
+    made.region = region_of(word(usage.get("inference_geo")))
+
+
+def region_of(inference_geo: str | None) -> str | None:
+    """The region that a usage names; None where it is unknown or anywhere."""
+    return None if inference_geo in ("", "not_available", "global") else inference_geo
 
 
 def _observed(usage: Mapping[str, Any]) -> Observed:
