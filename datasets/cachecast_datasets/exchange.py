@@ -209,8 +209,8 @@ def api_of(exchange: Exchange) -> str:
         own = "system" in body or "anthropic_version" in body or "claude" in name.lower()
         return "anthropic" if own and "/" not in name else "chat"
     raise ValueError(
-        "neither the request nor the response is one of Anthropic Messages, OpenAI Chat "
-        "Completions and OpenAI Responses"
+        "neither the request nor the response tells its API, expected Anthropic Messages, OpenAI "
+        "Chat Completions or OpenAI Responses"
     )
 
 

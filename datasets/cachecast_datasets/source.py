@@ -1,25 +1,19 @@
 """One input of an import: its bytes, its lines and what happens to bad ones."""
 
-import gzip
-import io
 import os
 import stat
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-import zstandard
-
 from cachecast_datasets.checks import Bad, refuse
 from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.packed import DAMAGED, open_bytes
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.shown import shown
 from cachecast_datasets.tokenizers import Tokenizer
-
-GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(slots=True)
@@ -130,79 +124,6 @@ def cannot_be_read(path: Path, problem: OSError | ValueError) -> LogError:
     return at(name, None, f"cannot be read ({why}), expected a readable file", "unreadable")
 
 
-def open_bytes(path: Path) -> BinaryIO:
-    """The content of `path`, uncompressed on the fly if it starts like gz or zst.
-
-    Reading from a compressed file that ends early raises EOFError.
-    """
-    raw = path.open("rb")
-    magic = raw.read(4)
-    raw.seek(0)
-    if magic.startswith(GZIP_MAGIC):
-        raw.close()  # a GzipFile closes only what it opened
-        return io.BufferedReader(_Gzip(path), 1 << 17)
-    if magic.startswith(ZSTD_MAGIC):
-        return io.BufferedReader(_Zstd(raw), 1 << 20)
-    return raw
-
-
-class _Gzip(io.RawIOBase):
-    """A gz stream that hands on all data before the place where it ends early."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = gzip.GzipFile(path, "rb")
-        self._raw = self._file.fileobj
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: bytearray | memoryview) -> int:  # type: ignore[override]
-        data = self._file.read1(len(target))  # GzipFile.readinto would go on, and lose it
-        target[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-class _Zstd(io.RawIOBase):
-    """A zst stream that, unlike zstandard's own reader, notices when a frame is cut short."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-        self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._started = False
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: bytearray | memoryview) -> int:  # type: ignore[override]
-        while not self._ready:
-            if self._frame.eof:
-                rest = self._frame.unused_data
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
-                self._started = False
-            else:
-                rest = b""
-            data = rest or self._raw.read(1 << 17)
-            if not data:
-                if self._started:
-                    raise EOFError("zst cut short")
-                return 0
-            self._started = True
-            self._ready = self._frame.decompress(data)
-        count = min(len(target), len(self._ready))
-        target[:count] = self._ready[:count]
-        self._ready = self._ready[count:]
-        return count
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
 def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
     """(line number from 1, line with its end) for every line that is not blank.
 
@@ -238,7 +159,7 @@ def lines_of(
                 yield number, line
             else:
                 not_text(at(str(path), number, wrong, "invalid UTF-8"))
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+    except DAMAGED as problem:
         bad(damaged(str(path), number, problem))
     except OSError as problem:
         bad(cannot_be_read(path, problem))
@@ -260,7 +181,7 @@ def read_whole(source: Source, path: Path) -> bytes:
     try:
         with open_bytes(path) as stream:
             data = stream.read()
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+    except DAMAGED as problem:
         raise damaged(str(path), 0, problem) from problem
     except OSError as problem:
         raise cannot_be_read(path, problem) from problem
@@ -291,5 +212,5 @@ def utf8_fault(data: bytes) -> str | None:
         data.decode()
     except UnicodeDecodeError as problem:
         byte = data[problem.start]
-        return f"byte {problem.start + 1} is 0x{byte:02x}, which is not valid UTF-8"
+        return f"byte {problem.start + 1} is 0x{byte:02x}, which is not valid UTF-8, expected UTF-8"
     return None

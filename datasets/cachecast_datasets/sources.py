@@ -3,19 +3,16 @@
 To add a format, write one file in `readers/` and enter its READER here.
 """
 
-import gzip
 import json
 import re
-import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
-import zstandard
 
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.heads import WRAPPERS, csv_columns, row_keys
+from cachecast_datasets.packed import DAMAGED, open_bytes, start_of
 from cachecast_datasets.readers import (
     anthropic_batch,
     azure_csv,
@@ -40,7 +37,7 @@ from cachecast_datasets.readers import (
 )
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.shown import named
-from cachecast_datasets.source import cannot_be_read, damaged, open_bytes, unreadable
+from cachecast_datasets.source import cannot_be_read, damaged, unreadable
 
 READERS: dict[str, Reader] = {
     module.READER.name: module.READER
@@ -125,9 +122,8 @@ def head_of(path: Path) -> Head:
     if fault is not None:
         raise fault
     try:
-        with open_bytes(path) as stream:
-            magic = _first_bytes(stream)
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+        magic = start_of(path, _HEAD_BYTES)
+    except DAMAGED as problem:
         raise damaged(str(path), 0, problem) from problem
     except OSError as problem:
         raise cannot_be_read(path, problem) from problem
@@ -147,18 +143,6 @@ def head_of(path: Path) -> Head:
     return Head(path, magic, keys, wrapped, values=values)
 
 
-def _first_bytes(stream: BinaryIO) -> bytes:
-    """The first _HEAD_BYTES, or what there is before compressed data end early."""
-    data = b""
-    try:
-        while len(data) < _HEAD_BYTES and (piece := stream.read1(1 << 12)):  # type: ignore[attr-defined]
-            data += piece
-    except EOFError:
-        if not data:
-            raise
-    return data[:_HEAD_BYTES]
-
-
 def _first_object(path: Path) -> dict[str, msgspec.Raw]:
     """The first object: of the first line or of the whole file; nothing if it is broken."""
     try:
@@ -171,9 +155,7 @@ def _first_object(path: Path) -> dict[str, msgspec.Raw]:
             except msgspec.DecodeError:
                 if len(line) < 3 or line.rstrip() == b'{"log": {':  # printed over several lines
                     return _OBJECT.decode(line + stream.read(_LONGEST_LINE))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, EOFError, OSError):
-        pass
-    except (zlib.error, zstandard.ZstdError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError, *DAMAGED):
         pass
     return {}
 
@@ -183,7 +165,7 @@ def _first_item(head: bytes) -> dict[str, msgspec.Raw]:
     text = head[1:].decode(errors="ignore").lstrip()
     try:
         item, _ = json.JSONDecoder().raw_decode(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(item, dict):
         return {}

@@ -163,7 +163,9 @@ class Trace:
             encoded = ["boundaries.list.element.name"] if self._exact else None
             return pq.ParquetFile(self.path, read_dictionary=encoded)
         except FileNotFoundError as problem:
-            raise at(str(self.path), None, "no such file") from problem
+            raise at(
+                str(self.path), None, "no such file, expected a cachecast request log"
+            ) from problem
         except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise at(
                 str(self.path),

@@ -13,13 +13,14 @@ from pathlib import Path
 import msgspec
 
 from cachecast_datasets.errors import LogError
+from cachecast_datasets.packed import DAMAGED, open_bytes
 from cachecast_datasets.readers.codex_file import Call, RolloutFile, thread_of
 from cachecast_datasets.readers.codex_lines import LINES, USAGES, Line, TokenUsage
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.transcripts import Place, id_hash, places, transcript_files
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
-from cachecast_datasets.source import Source, open_bytes
+from cachecast_datasets.source import Source
 
 META = LogMeta("codex", "blocks", carries_markers=False, time_origin="absolute", text_seen=True)
 
@@ -173,7 +174,7 @@ def _is_exec(path: Path) -> bool:
     try:
         with open_bytes(path) as stream:
             line: Line = LINES.decode(stream.readline(1 << 20))
-    except (msgspec.MsgspecError, UnicodeDecodeError, EOFError, OSError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError, *DAMAGED):
         return False
     return line.type == "thread.started"
 

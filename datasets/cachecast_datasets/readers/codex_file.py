@@ -27,6 +27,7 @@ from cachecast_datasets.readers.codex_lines import (
 from cachecast_datasets.readers.prompt_growth import Answer, Prompt, PromptGrowth
 from cachecast_datasets.readers.times import moment_us
 from cachecast_datasets.readers.transcripts import Place
+from cachecast_datasets.shown import shown
 
 UNSEEN = "unseen tools"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -156,7 +157,7 @@ class RolloutFile:
                 return None if counted.info is None else self._count(number, counted.info, time_us)
             value = msgspec.json.decode(payload)
             if not isinstance(value, dict):
-                raise ValueError("payload is not an object")
+                raise ValueError(f"payload is {shown(value)}, expected an object")
             self._item(line.type, value, time_us)
         return None
 

@@ -6,14 +6,14 @@ several spellings of one field, tried in order and never added.
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-import msgspec
-
 from cachecast_datasets.checks import shown
+from cachecast_datasets.json_depth import decoded_text
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_TOKENS = 10**15  # far beyond any aggregate; keeps every sum in 64 bits
@@ -81,10 +81,8 @@ class Fields:
         """A JSON value; a string that holds one (a cell of a CSV) is decoded."""
         value = self.value(*names)
         if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
-            try:
-                return msgspec.json.decode(value)
-            except (msgspec.DecodeError, RecursionError):
-                return value
+            with suppress(ValueError):
+                return decoded_text(value)
         return value
 
     def inner(self, *names: str) -> "Fields | None":
