@@ -96,7 +96,7 @@ def command(
         )
         if run is not None and ledger is not None:
             ledger.flush()
-            counted = None if where is None else matching_rows(trace.path, where, trace.rows)
+            counted = None if where is None else matching_rows(trace, where)
             write_requests(run, trace, counted)
             run.finish(_run_meta(bills, [name for name, _ in keys], logs))
         lines.seek(0)
