@@ -44,16 +44,17 @@ def bills_of(
     *,
     by: Sequence[tuple[str, Key]] = (),
     where: str | None = None,
+    counted: npt.NDArray[np.bool_] | None = None,
     sinks: Sequence[RowSink] = (),
     report: Report = lambda what, done, total: None,
 ) -> list[Bill]:
     """One bill per scenario. Each row of the log is handed to every sink as soon as it is known.
 
-    `where` limits what is counted, not what the cache sees. Raises BadInput before the first
+    `where` limits what is counted, not what the cache sees; `counted` are its `matching_rows`,
+    asked for once, since a condition may draw random numbers. Raises BadInput before the first
     request for anything that a person named and that does not exist.
     """
     billings = [Billing(scenario, catalog, trace.meta) for scenario in scenarios]
-    counted = None if where is None else matching_rows(trace, where)
     bills = []
     for number, billing in enumerate(billings):
         name = billing.scenario.name
@@ -147,7 +148,11 @@ def matching_rows(trace: Trace, where: str) -> npt.NDArray[np.bool_]:
         first_line = str(problem).strip().splitlines()[0]
         raise BadInput(f"--where {where}: {first_line}") from None
     mask = np.asarray(table.column(0).fill_null(False).to_numpy(), dtype=np.bool_)
-    assert len(mask) == trace.rows
+    if len(mask) != trace.rows:
+        raise BadInput(
+            f"--where {where}: gives {len(mask)} values for the {trace.rows} requests, expected "
+            "one each (no count or other aggregate)"
+        )
     if not mask.any():
         hint = "; accounts are hashed at import" if "account" in where else ""
         raise BadInput(f"--where {where}: no request of the log matches{hint}")

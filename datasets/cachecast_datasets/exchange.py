@@ -223,8 +223,9 @@ def _rendered(api: str, body: Mapping[str, Any]) -> Rendered:
 
 
 def _reply(api: str, exchange: Exchange, rendered: Rendered) -> Reply:
-    reply, ended = exchange.reply, None
+    reply, ended, broken = exchange.reply, None, 0
     if isinstance(reply, Stream):
+        broken = reply.broken
         if api == "anthropic":
             whole, ended = anthropic_replies.merged(reply.events)
         elif api == "chat":
@@ -243,6 +244,9 @@ def _reply(api: str, exchange: Exchange, rendered: Rendered) -> Reply:
         made.status = by_code
     elif ended is not None and made.status == "ok":
         made.status = ended
+    if broken and made.status != "aborted":  # where it broke off, a cut last event says no more
+        made.answer = []
+        made.notes.append("a stream with an event that is no JSON object: its answer is unknown")
     if made.status == "aborted" and made.observed is None:
         made.notes.append("a stream that broke off before its usage: unknown, not zero")
     return made

@@ -61,6 +61,11 @@ class Source:
         return str(self.path)
 
 
+def as_text(name: str) -> str:
+    """A file's name for ids, with \\udcff for a byte 0xff that is no UTF-8."""
+    return name.encode(errors="backslashreplace").decode()
+
+
 def unpacked_name(name: str) -> str:
     """A file's name without `.gz` or `.zst`: packing a file does not make it another source."""
     for ending in (".gz", ".zst"):

@@ -20,7 +20,7 @@ from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.transcripts import Place, id_hash, places, transcript_files
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
-from cachecast_datasets.source import Source
+from cachecast_datasets.source import Source, as_text
 
 META = LogMeta("codex", "blocks", carries_markers=False, time_origin="absolute", text_seen=True)
 
@@ -82,7 +82,7 @@ class _Run:
             place.bad(place.at(None, what, "no times"))
             return
         before: TokenUsage | None = None
-        thread = place.path.name.split(".")[0]
+        thread = as_text(place.path.name.split(".")[0])
         for number, data in place.lines():
             try:
                 line = place.decode(LINES, data, number)

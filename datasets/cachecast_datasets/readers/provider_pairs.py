@@ -196,7 +196,8 @@ def _reply(answer: Any) -> dict[str, Any] | Stream | None:
     if isinstance(answer, str) and looks_like_stream(answer):
         return stream_of(answer)
     if isinstance(answer, list):
-        return Stream([event for event in answer if isinstance(event, dict)])
+        events = [event for event in answer if isinstance(event, dict)]
+        return Stream(events, broken=len(answer) - len(events))
     if isinstance(answer, dict):
         return answer
     raise ValueError(f"response is {shown(answer)}, expected an object or an event stream")

@@ -44,7 +44,7 @@ def merged(events: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
 
     Usage is never added: message_delta repeats cumulative counts, and the last value of each field
     that is not null wins, so that the lifetimes of message_start stay. The output count of a
-    stream that broke off before its first message_delta is a placeholder and left out.
+    stream without a message_delta (broken off, or damaged there) is a placeholder and left out.
     """
     message: dict[str, Any] = {}
     usage: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def merged(events: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
             ended = "error" if not message else "aborted"
     if not message:
         return {}, ended
-    if ended == "aborted" and not counted:
+    if not counted:
         usage["output_tokens"] = None
     if usage:
         message["usage"] = usage
