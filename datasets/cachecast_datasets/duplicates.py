@@ -56,3 +56,16 @@ def _later_rows(ids: Iterable[pa.Array], suspects: set[int]) -> Iterator[tuple[s
                 else:
                     first[value] = index
             index += 1
+
+
+def places_of(
+    batches: Iterator[pa.RecordBatch], wanted: set[int]
+) -> Iterator[tuple[int, tuple[int, str]]]:
+    """(index, (order of input, "SOURCE:LINE")) for the wanted indexes of the rows."""
+    index = 0
+    for batch in batches:
+        rows = range(index, index + batch.num_rows)
+        for number in wanted.intersection(rows):
+            _, line, order, source = (column[number - index].as_py() for column in batch.columns)
+            yield number, (order, f"{source}:{line}")
+        index += batch.num_rows

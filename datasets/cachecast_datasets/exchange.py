@@ -205,8 +205,8 @@ def api_of(exchange: Exchange) -> str:
         own = "system" in body or "anthropic_version" in body or "claude" in name.lower()
         return "anthropic" if own and "/" not in name else "chat"
     raise ValueError(
-        "neither the request nor the response is one of Anthropic Messages, OpenAI Chat "
-        "Completions and OpenAI Responses"
+        "neither the request nor the response tells its API, expected Anthropic Messages, OpenAI "
+        "Chat Completions or OpenAI Responses"
     )
 
 
@@ -219,8 +219,9 @@ def _rendered(api: str, body: Mapping[str, Any]) -> Rendered:
 
 
 def _reply(api: str, exchange: Exchange, rendered: Rendered) -> Reply:
-    reply, ended = exchange.reply, None
+    reply, ended, broken = exchange.reply, None, 0
     if isinstance(reply, Stream):
+        broken = reply.broken
         if api == "anthropic":
             whole, ended = anthropic_replies.merged(reply.events)
         elif api == "chat":
@@ -239,6 +240,9 @@ def _reply(api: str, exchange: Exchange, rendered: Rendered) -> Reply:
         made.status = by_code
     elif ended is not None and made.status == "ok":
         made.status = ended
+    if broken and made.status != "aborted":  # where it broke off, a cut last event says no more
+        made.answer = []
+        made.notes.append("a stream with an event that is no JSON object: its answer is unknown")
     if made.status == "aborted" and made.observed is None:
         made.notes.append("a stream that broke off before its usage: unknown, not zero")
     return made

@@ -15,18 +15,20 @@ from cachecast_datasets.accounts import account_key
 from cachecast_datasets.anonymising import Anonymiser, from_first_arrival
 from cachecast_datasets.batching import batched
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
+from cachecast_datasets.checks import FLAT, broken_rows
 from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.decode import requests_of
+from cachecast_datasets.duplicate_rows import repeated_rows
 from cachecast_datasets.encode import batch_of, boundaries_column
-from cachecast_datasets.errors import BadInput, LogError
+from cachecast_datasets.errors import BadInput, LogError, at
 from cachecast_datasets.exchange import Texts
 from cachecast_datasets.limits import MAX_US
 from cachecast_datasets.log_output import is_mooncake, write_log
 from cachecast_datasets.outputs import check_output
 from cachecast_datasets.readers.reader import Reader
-from cachecast_datasets.repeated_rows import RowFiles, repeated_rows
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import SCHEMA, LogMeta, merged_meta
+from cachecast_datasets.row_places import RowPlaces
 from cachecast_datasets.secrets import cleaned
 from cachecast_datasets.sorting import ORDER, SOURCE, ArrivalSorter
 from cachecast_datasets.source import Source, scopes
@@ -138,7 +140,7 @@ class _Import:
         self._skipped = SkipTally()
         self._tally = Tally()
         self._metas: list[LogMeta] = []
-        self._files = RowFiles()
+        self._places = RowPlaces()
         self._names = ContentNames()
         self.anonymise: Anonymiser | None = None
         self._seen: set[int] = set()
@@ -171,21 +173,21 @@ class _Import:
                 seen=self._seen,
                 processes=self.processes,
             )
-            before = len(self._files)
+            before = len(self._places)
             for rows in batched(self._prepared(source, reader)):
                 requests, files = zip(*rows, strict=True)
                 if self.anonymise is not None:
                     self.anonymise.requests(requests)
-                sorter.add(cleaned(batch_of(requests)), files)
+                sorter.add(*self._sound(cleaned(batch_of(requests)), files))
             done += size_of(path)
             if source.has_boundaries:
-                self._have_boundaries.update(range(before, len(self._files)))
+                self._have_boundaries.update(range(before, len(self._places)))
             self._metas.append(source.meta or reader.meta)
             self.warnings.extend(source.notes)
         meta = merged_meta(self._metas, [path for path, _ in self._readers])
         if self._spread_s is not None and meta.time_origin == "absolute":
             raise BadInput("--spread shifts logs with relative times, but this log's are absolute")
-        dropped = self._repeated(sorter)
+        dropped = repeated_rows(sorter, self._places, self._bad)
         merged = sorter.merged()
         if self.anonymise is not None:
             meta, merged = self.anonymise.meta(meta), from_first_arrival(merged)
@@ -214,15 +216,22 @@ class _Import:
                 if request.arrival_us > MAX_US:
                     problem = f"--spread {self._spread_s:g} moves a request beyond 10^10 s"
                     raise BadInput(f"{source.label}: {problem}, expected a shorter one")
-            yield request, self._files.number(source)
+            yield request, self._places.number_of(source)
 
-    def _repeated(self, sorter: ArrivalSorter) -> npt.NDArray[np.int64]:
-        """The input order numbers of rows whose id an earlier row has. LogError unless skipping."""
-        dropped = []
-        for order, problem in repeated_rows(sorter, self._files):
-            self._bad(problem)
-            dropped.append(order)
-        return np.array(dropped, dtype=np.int64)
+    def _sound(
+        self, batch: pa.RecordBatch, files: Sequence[int]
+    ) -> tuple[pa.RecordBatch, Sequence[int]]:
+        """The rows that can be read back: what a reader lets through, the log may not hold."""
+
+        def tell(row: int, problem: str, reason: str) -> None:
+            line = batch.column("source_line")[row].as_py()
+            self._bad(at(*self._places.place(files[row], line), problem, reason))
+
+        wrong = broken_rows(batch.select(FLAT), tell)
+        if not wrong.any():
+            return batch, files
+        kept = [file for file, out in zip(files, wrong.tolist(), strict=True) if not out]
+        return batch.filter(pa.array(~wrong)), kept
 
     def _finished(
         self, merged: Iterator[pa.RecordBatch], rows: int, dropped: npt.NDArray[np.int64]

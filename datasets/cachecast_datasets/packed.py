@@ -12,7 +12,7 @@ from cachecast_datasets.errors import LogError, at
 
 GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 # what reading packed data that end early or are broken may raise: see `damaged`
-DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
 
 
 def unpacked_name(name: str) -> str:
@@ -111,3 +111,19 @@ def damaged(label: str, lines: int, problem: Exception) -> LogError:
     )
     after = f" after {lines} whole lines" if lines else ""
     return at(label, None, f"{what}{after}, expected a complete gz or zst file", "cut short")
+
+
+def start_of(path: Path, size: int) -> bytes:
+    """The first `size` bytes, or what there is before compressed data end early or break.
+
+    Raises one of DAMAGED if there is nothing before that.
+    """
+    data = b""
+    with open_bytes(path) as stream:
+        try:
+            while len(data) < size and (piece := stream.read1(1 << 12)):  # type: ignore[attr-defined]
+                data += piece
+        except DAMAGED:
+            if not data:
+                raise
+    return data[:size]

@@ -8,7 +8,7 @@ from cachecast_datasets.checks import Bad, refuse
 from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.files import cannot_be_read, unreadable
-from cachecast_datasets.packed import DAMAGE, bytes_read, damaged, open_bytes, unpacked_name
+from cachecast_datasets.packed import DAMAGED, bytes_read, damaged, open_bytes, unpacked_name
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.tokenizers import Tokenizer
 
@@ -60,6 +60,11 @@ class Source:
         return str(self.path)
 
 
+def as_text(name: str) -> str:
+    """A file's name for ids, with \\udcff for a byte 0xff that is no UTF-8."""
+    return name.encode(errors="backslashreplace").decode()
+
+
 def scopes(paths: Sequence[Path]) -> list[str]:
     """One scope a source: its name, or its path as given where another one has that name."""
     names = [unpacked_name(path.name) for path in paths]
@@ -103,7 +108,7 @@ def lines_of(
                 yield number, line
             else:
                 not_text(at(str(path), number, wrong, "invalid UTF-8"))
-    except DAMAGE as problem:
+    except DAMAGED as problem:
         bad(damaged(str(path), number, problem))
     except OSError as problem:
         bad(cannot_be_read(path, problem))
@@ -119,7 +124,7 @@ def read_whole(source: Source, path: Path) -> bytes:
     try:
         with open_bytes(path) as stream:
             data = stream.read()
-    except DAMAGE as problem:
+    except DAMAGED as problem:
         raise damaged(str(path), 0, problem) from problem
     except OSError as problem:
         raise cannot_be_read(path, problem) from problem
@@ -139,5 +144,5 @@ def utf8_fault(data: bytes) -> str | None:
         data.decode()
     except UnicodeDecodeError as problem:
         byte = data[problem.start]
-        return f"byte {problem.start + 1} is 0x{byte:02x}, which is not valid UTF-8"
+        return f"byte {problem.start + 1} is 0x{byte:02x}, which is not valid UTF-8, expected UTF-8"
     return None

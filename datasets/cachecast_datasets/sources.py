@@ -6,14 +6,13 @@ To add a format, write one file in `readers/` and enter its READER here.
 import json
 import re
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.files import bytes_of, cannot_be_read, unreadable
 from cachecast_datasets.heads import WRAPPERS, csv_columns, row_keys
-from cachecast_datasets.packed import DAMAGE, damaged, open_bytes
+from cachecast_datasets.packed import DAMAGED, damaged, open_bytes, start_of
 from cachecast_datasets.readers import (
     anthropic_batch,
     azure_csv,
@@ -121,9 +120,8 @@ def head_of(path: Path) -> Head:
     if fault is not None:
         raise fault
     try:
-        with open_bytes(path) as stream:
-            magic = _first_bytes(stream)
-    except DAMAGE as problem:
+        magic = start_of(path, _HEAD_BYTES)
+    except DAMAGED as problem:
         raise damaged(str(path), 0, problem) from problem
     except OSError as problem:
         raise cannot_be_read(path, problem) from problem
@@ -143,18 +141,6 @@ def head_of(path: Path) -> Head:
     return Head(path, magic, keys, wrapped, values=values)
 
 
-def _first_bytes(stream: BinaryIO) -> bytes:
-    """The first _HEAD_BYTES, or what there is before compressed data end early."""
-    data = b""
-    try:
-        while len(data) < _HEAD_BYTES and (piece := stream.read1(1 << 12)):  # type: ignore[attr-defined]
-            data += piece
-    except EOFError:
-        if not data:
-            raise
-    return data[:_HEAD_BYTES]
-
-
 def _first_object(path: Path) -> dict[str, msgspec.Raw]:
     """The first object: of the first line or of the whole file; nothing if it is broken."""
     try:
@@ -167,7 +153,7 @@ def _first_object(path: Path) -> dict[str, msgspec.Raw]:
             except msgspec.DecodeError:
                 if len(line) < 3 or line.rstrip() == b'{"log": {':  # printed over several lines
                     return _OBJECT.decode(line + stream.read(_LONGEST_LINE))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError, *DAMAGE):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError, *DAMAGED):
         pass
     return {}
 
@@ -177,7 +163,7 @@ def _first_item(head: bytes) -> dict[str, msgspec.Raw]:
     text = head[1:].decode(errors="ignore").lstrip()
     try:
         item, _ = json.JSONDecoder().raw_decode(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(item, dict):
         return {}

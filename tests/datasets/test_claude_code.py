@@ -206,7 +206,7 @@ def test_a_null_is_unknown_and_a_missing_class_is_zero(read: Read) -> None:
 
 def test_a_split_that_contradicts_its_total_is_an_error(read: Read) -> None:
     line = answer(1, "a1", None, tokens(3, 0, 50, cache_creation=split(20, 31)))
-    with pytest.raises(LogError, match=r"line 1: cache_creation_input_tokens is 50, but its split"):
+    with pytest.raises(LogError, match=r"line 1: cache_creation_input_tokens is 50, expected 51"):
         read(line)
     assert read(line, skip_bad=True) == []
 

@@ -250,7 +250,7 @@ def test_the_host_says_the_provider_and_the_platform(
 
 def test_a_cut_body_names_its_entry_or_is_skipped(write: Write, import_all: ImportAll) -> None:
     path = write(har(entry(json.dumps(ASK)[:-9], None), entry(ASK, message(usage(12)))))
-    with pytest.raises(LogError, match="entry 1: the request body is no whole JSON object"):
+    with pytest.raises(LogError, match=r"entry 1: the request body is .*, expected an obj"):
         import_all(path)
     trace, summary = import_all(path, skip_bad=True)
     assert trace.rows == 1

@@ -190,7 +190,7 @@ def test_a_generation_without_usage_is_a_request_of_unknown_size(read_text: Read
         ({"startTime": None}, "startTime is missing, expected a date and time"),
         ({"usageDetails": [1]}, "usageDetails is [1], expected an object"),
         ({"usageDetails": {"input": 10, "input_cached_tokens": 20, "output": 1, "total": 5}},
-         "the usage does not add up: input 10, cache read 20"),
+         "the usage does not add up, expected sums: input 10, cache read 20"),
         ({"id": None}, "id is missing, expected the observation's id"),
     ],
 )  # fmt: skip

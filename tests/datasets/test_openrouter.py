@@ -171,7 +171,7 @@ def test_a_null_read_is_unknown(read_text: ReadText) -> None:
     [
         ({"created_at": "today"}, 'created_at is "today", expected a date and time'),
         ({"total_cost": -1}, "total_cost is -1.000000000000, expected >= 0"),
-        ({"native_tokens_reasoning": 51}, "reasoning is 51, more than the 50 output tokens"),
+        ({"native_tokens_reasoning": 51}, "reasoning is 51, expected at most the 50 output tokens"),
         ({"id": None}, "id is missing, expected the generation's id"),
     ],
 )

@@ -102,12 +102,13 @@ def command(
         lines = stack.enter_context(TemporaryFile("w+", encoding="utf-8"))
         if per_request:  # printed once all is known to be well: no half of an answer
             sinks.append(partial(_write_line, lines))
+        counted = None if where is None else matching_rows(trace, where)
         bills = bills_of(
-            trace, scenarios, catalog, by=keys, where=where, sinks=sinks, report=report
-        )
+            trace, scenarios, catalog, by=keys, where=where, counted=counted, sinks=sinks,
+            report=report,
+        )  # fmt: skip
         if run is not None and ledger is not None:
             ledger.flush()
-            counted = None if where is None else matching_rows(trace.path, where, trace.rows)
             write_requests(run, trace, counted)
             run.finish(_run_meta(bills, [name for name, _ in keys], logs))
         lines.seek(0)

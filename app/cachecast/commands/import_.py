@@ -15,6 +15,7 @@ from cachecast_datasets.anonymising import Anonymiser
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import ImportSummary, import_log
 from cachecast_datasets.processes import reading_processes
+from cachecast_datasets.small_file import read_small
 from cachecast_datasets.sources import READERS
 from cachecast_datasets.tokenizers import load
 
@@ -140,12 +141,10 @@ def _anonymiser(anonymise: bool, salt: Path | None, keep_text: bool) -> Anonymis
     if salt is None:
         raise BadInput(f"--anonymise needs --salt FILE; {make_salt('salt.txt')}")
     try:
-        data = salt.read_bytes()
+        return Anonymiser(read_small(salt))
     except OSError as problem:
         why = problem.strerror or str(problem)
         raise BadInput(f"--salt {salt}: {why}; {make_salt(str(salt))}") from problem
-    try:
-        return Anonymiser(data)
     except BadInput as problem:
         raise BadInput(f"--salt {salt}: {problem}; {make_salt(str(salt))}") from None
 

@@ -89,8 +89,8 @@ def _classes(step: _Counts) -> tuple[int | None, ...]:
         m5, h1 = _zero(split.m5), _zero(split.h1)
         if m5 is not None and h1 is not None and created and created != m5 + h1:
             raise ValueError(
-                f"cache_creation_input_tokens is {created}, but its split says {m5} (5m) + {h1} "
-                "(1h)"
+                f"cache_creation_input_tokens is {created}, expected {m5 + h1} as its split says: "
+                f"{m5} (5m) + {h1} (1h)"
             )
         if created is not None and created >= (m5 or 0) + (h1 or 0):
             if m5 is None and h1 is not None:

@@ -14,14 +14,14 @@ from pathlib import Path
 import msgspec
 
 from cachecast_datasets.errors import LogError
-from cachecast_datasets.packed import open_bytes
+from cachecast_datasets.packed import DAMAGED, open_bytes
 from cachecast_datasets.readers.codex_file import Call, RolloutFile, thread_of
 from cachecast_datasets.readers.codex_lines import LINES, USAGES, Line, TokenUsage
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.transcripts import Place, id_hash, places, transcript_files
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
-from cachecast_datasets.source import Source
+from cachecast_datasets.source import Source, as_text
 
 # models before GPT-5.6 read the cache in steps of 128 tokens (provider rules, 2026-08)
 _IN_STEPS = re.compile(r"(?:.*/)?gpt-(?:[1-4]|5(?:\.[0-5])?)(?![.\d])", re.IGNORECASE)
@@ -87,7 +87,7 @@ class _Run:
             place.bad(place.at(None, what, "no times"))
             return
         before: TokenUsage | None = None
-        thread = place.path.name.split(".")[0]
+        thread = as_text(place.path.name.split(".")[0])
         for number, data in place.lines():
             try:
                 line = place.decode(LINES, data, number)
@@ -190,7 +190,7 @@ def _is_exec(path: Path) -> bool:
     try:
         with open_bytes(path) as stream:
             line: Line = LINES.decode(stream.readline(1 << 20))
-    except (msgspec.MsgspecError, UnicodeDecodeError, EOFError, OSError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError, *DAMAGED):
         return False
     return line.type == "thread.started"
 

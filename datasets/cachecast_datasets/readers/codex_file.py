@@ -29,6 +29,7 @@ from cachecast_datasets.readers.codex_lines import (
 from cachecast_datasets.readers.prompt_growth import Answer, Prompt, PromptGrowth
 from cachecast_datasets.readers.times import moment_us
 from cachecast_datasets.readers.transcripts import Place
+from cachecast_datasets.source import as_text
 
 UNSEEN = "unseen tools"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -105,7 +106,7 @@ class RolloutFile:
     """Iterate it for the calls that are this thread's own."""
 
     def __init__(self, place: Place, parents: dict[str, set[int]]) -> None:
-        self.thread = thread_of(place.path.name)
+        self.thread = thread_of(as_text(place.path.name))
         self.meta = SessionMeta()
         self.parent: str | None = None
         self.copied = 0

@@ -48,7 +48,7 @@ class TokenUsage(msgspec.Struct):
         if fresh < 0:
             raise ValueError(
                 f"cached_input_tokens {self.cached_input_tokens} and cache_write_input_tokens "
-                f"{written} are more than input_tokens {self.input_tokens}"
+                f"{written} are more than input_tokens {self.input_tokens}, expected at most that"
             )
         return Observed(
             fresh=fresh,

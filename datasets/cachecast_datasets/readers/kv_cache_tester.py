@@ -24,7 +24,7 @@ from cachecast_datasets.readers.times import Seconds, microseconds
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.shown import named, shown
-from cachecast_datasets.source import Source, read_whole
+from cachecast_datasets.source import Source, as_text, read_whole
 
 _Id = Annotated[int, msgspec.Meta(ge=0)]
 _Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -90,7 +90,7 @@ def read(source: Source) -> Iterator[Request]:
     folder = source.path.is_dir()
     for path in session_files(source.path, source.bad) if folder else [source.path]:
         source.file = path
-        inside = path.relative_to(source.path).as_posix() if folder else path.name
+        inside = as_text(path.relative_to(source.path).as_posix() if folder else path.name)
         try:
             yield from _session(source, path, inside)
             done += path.stat().st_size

@@ -57,10 +57,10 @@ class Place:
         """Report the foreign lines: one by one, or as a whole if the file has no others."""
         if self.is_ours:
             for number in self._foreign:
-                problem = f"a JSON object that is no line of a {kind}"
+                problem = f"a JSON object of another kind, expected a line of a {kind}"
                 self.lost(self.at(number, problem, "another kind of line"))
         elif self._foreign:
-            problem = f"{len(self._foreign):,} lines of JSON, but none of a {kind}"
+            problem = f"{len(self._foreign):,} lines of other JSON, expected those of a {kind}"
             self.lost(self.at(None, problem, "another kind of file"))
 
     def decode(self, decoder: "msgspec.json.Decoder[_T]", data: bytes, number: int) -> _T:
