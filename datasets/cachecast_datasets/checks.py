@@ -143,8 +143,9 @@ def _counts(array: pa.Array, name: str) -> Iterator[Fault]:
 
 
 def _observed_faults(array: pa.StructArray) -> Iterator[Fault]:
-    for field in array.type:
-        name, child = f"observed.{field.name}", array.field(field.name)
+    # flattened, a field of a row without `observed` is null, whatever lies in its place
+    for field, child in zip(array.type, array.flatten(), strict=True):
+        name = f"observed.{field.name}"
         if pa.types.is_integer(field.type):
             for fault in _counts(child, name):
                 yield fault._replace(found=_child(child, name))
