@@ -1,10 +1,12 @@
 """Which log formats there are, and which of them a file is: by content, never by its name.
 
-To add a format, write one file in `readers/` and enter its READER here.
+To add a format, write one file in `readers/` and enter its name and module here.
 """
 
 import json
 import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -13,40 +15,39 @@ from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.files import bytes_of, cannot_be_read, unreadable
 from cachecast_datasets.heads import WRAPPERS, csv_columns, row_keys
 from cachecast_datasets.packed import DAMAGED, damaged, open_bytes, start_of
-from cachecast_datasets.readers import (
-    anthropic_batch,
-    azure_csv,
-    cachecast_parquet,
-    claude_code,
-    codex,
-    har,
-    kv_cache_tester,
-    kv_cache_tester_merged,
-    langfuse,
-    litellm,
-    lmcache,
-    mooncake,
-    openai_batch,
-    openrouter,
-    otel,
-    provider_pairs,
-    sharegpt,
-    sketch,
-    token_ids,
-    tracelab,
-)
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.shown import named
 
-READERS: dict[str, Reader] = {
-    module.READER.name: module.READER
-    for module in (
-        cachecast_parquet, sketch, mooncake, kv_cache_tester, kv_cache_tester_merged, token_ids,
-        litellm, langfuse, otel, openrouter, azure_csv, lmcache, sharegpt, tracelab,
-        har, openai_batch, anthropic_batch, provider_pairs,
-        claude_code, codex,
-    )
+# name -> module in `readers`, in the order in which files are asked
+_MODULES = {
+    "sketch": "sketch", "mooncake": "mooncake", "kv-cache-tester": "kv_cache_tester",
+    "kv-cache-tester-merged": "kv_cache_tester_merged", "token-ids": "token_ids",
+    "litellm": "litellm", "langfuse": "langfuse", "otel": "otel", "openrouter": "openrouter",
+    "azure": "azure_csv", "lmcache": "lmcache", "sharegpt": "sharegpt", "tracelab": "tracelab",
+    "har": "har", "openai-batch": "openai_batch", "anthropic-batch": "anthropic_batch",
+    "provider-json": "provider_pairs", "claude-code": "claude_code", "codex": "codex",
+    "parquet": "cachecast_parquet",
 }  # fmt: skip
+
+
+class _Readers(Mapping[str, Reader]):
+    """The readers by name. A module is imported when its reader is asked for: most files are known
+    by one of the first, and all of them together take longer to import than a small log to read."""
+
+    def __getitem__(self, name: str) -> Reader:
+        reader = import_module(f"cachecast_datasets.readers.{_MODULES[name]}").READER
+        assert isinstance(reader, Reader)
+        assert reader.name == name
+        return reader
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+READERS: Mapping[str, Reader] = _Readers()
 
 _HEAD_BYTES = 1 << 16
 _LONGEST_LINE = 1 << 28

@@ -34,10 +34,8 @@ class DatedCard:
 
 
 class Catalog:
-    """All rate cards; `newest` is the latest day on which one of them was read.
-
-    `notes` say what negotiated prices add: models and providers that are not in the shipped files.
-    """
+    """All rate cards; `newest` is the latest day on which one of them was read. `notes` say what
+    negotiated prices add: models and providers that are not in the shipped files."""
 
     newest: date
     notes: tuple[str, ...]
