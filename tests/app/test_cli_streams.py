@@ -114,7 +114,11 @@ def test_a_sentence_that_nobody_can_read_leaves_the_exit_code() -> None:
 def test_a_terminal_that_closes_leaves_nothing_half_written(tmp_path: Path, number: int) -> None:
     out = tmp_path / "log.jsonl"
     command = [*COMMAND, "generate", "chat", "-o", str(out), "--requests", "2000000"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
+    # under nohup these tests' own children would ignore SIGHUP, as they should there
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    running = subprocess.Popen(command, stderr=subprocess.PIPE)
+    signal.signal(signal.SIGHUP, before)
+    with running:
         while not list(tmp_path.iterdir()):
             assert running.poll() is None
         running.send_signal(number)
