@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import accumulate
 
+import numpy as np
+
 from cachecast_datasets.request import Request
 from cachecast_sim.fleet.content import JobMaker
 from cachecast_sim.fleet.extents import Extent
@@ -171,3 +173,47 @@ def extents_in(pool: BlockPool) -> list[Extent]:
 
 def _downwards(extent: Extent) -> Iterable[int]:
     return reversed(range(extent.low, extent.high))
+
+
+def ask(
+    at_ms: float, prompt: Sequence[int], output: int | Sequence[int] = 1, name: str = ""
+) -> Request:
+    """A request with token ids; its output as tokens, or as their number only."""
+    known = None if isinstance(output, int) else output
+    return Request(
+        request_id=name,
+        arrival_us=round(at_ms * 1000),
+        token_ids=np.array(prompt, np.int32),
+        output_token_ids=None if known is None else np.array(known, np.int32),
+        prompt_tokens=len(prompt),
+        output_tokens=output if isinstance(output, int) else len(output),
+    )
+
+
+def ask_ids(
+    at_ms: float, ids: Sequence[int], prompt_tokens: int, id_tokens: int, output: int = 1
+) -> Request:
+    """A request that knows only the ids of its prefixes, `id_tokens` tokens apart."""
+    return Request(
+        request_id="",
+        arrival_us=round(at_ms * 1000),
+        token_block_size=id_tokens,
+        token_blocks=np.array(ids, np.uint64),
+        prompt_tokens=prompt_tokens,
+        output_tokens=output,
+    )
+
+
+def steps_of_1_ms() -> LatencyModel:
+    """Whatever a step does, it lasts 1 ms: then times count steps."""
+    return linear(1_000, 0)
+
+
+def times_ms(served: Served) -> list[tuple[float, float, float]]:
+    """(scheduled, first token, end) of each request in ms."""
+    found = []
+    for job in served.jobs:
+        times = (job.scheduled_ns, job.first_token_ns, job.end_ns)
+        scheduled, first, end = (ns / MS for ns in times if ns is not None)
+        found.append((scheduled, first, end))
+    return found
