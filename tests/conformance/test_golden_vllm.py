@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fleet_oracle import SlowJob, SlowServer, serve_slowly
 from fleet_runs import Served, Setup, by_phase, linear, serve
 
 from cachecast_datasets.request import Request
@@ -36,6 +37,8 @@ README = {
     "storm_con_b16_n450": (159, 5218, 91_952, 158_646),
     "repeat_con_b16_n120": (160, 1522, 18_368, 37_219),
 }
+COUNTS = ("prompt_tokens", "hit_tokens", "preemptions", "resume_hits")
+TIMES = ("t_sched", "t_first", "t_done")
 
 
 def workload(path: Path) -> Iterator[Request]:
@@ -67,17 +70,51 @@ def test_every_vllm_file_of_the_folder_is_checked_here(shared: Path) -> None:
 def test_each_request_hits_waits_and_ends_as_in_vllm(name: str, shared: Path) -> None:
     """Hits of the first admission, of each readmission, preemptions, and times to 1e-6 s."""
     served = run(name, shared / "golden")
-    expected = (shared / "golden" / f"vllm_{name}.jsonl").read_text().splitlines()
-    for line, job in zip(expected, served.jobs, strict=True):
+    for line, job in zip(_lines(shared, name), served.jobs, strict=True):
         golden: dict[str, Any] = json.loads(line)
         found = (job.prompt_tokens, job.hit_tokens, job.preemptions, job.readmission_hit_tokens)
-        wanted = ("prompt_tokens", "hit_tokens", "preemptions", "resume_hits")
-        assert found == tuple(golden[field] for field in wanted), golden
-        times = {"t_sched": job.scheduled_ns, "t_first": job.first_token_ns, "t_done": job.end_ns}
-        for field, found_ns in times.items():
+        assert found == tuple(golden[field] for field in COUNTS), golden
+        times = (job.scheduled_ns, job.first_token_ns, job.end_ns)
+        for found_ns, field in zip(times, TIMES, strict=True):
             assert found_ns is not None
             if field in golden:  # the sequential runs have no clock
                 assert abs(found_ns / 1e9 - golden[field]) < 1e-6, (golden, field, found_ns)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_slow_server_that_judges_ours_on_random_logs_does_as_vllm_did(
+    name: str, shared: Path
+) -> None:
+    log, blocks, batch, seqs, base_us, per_token_us = RUNS[name]
+    requests = workload(shared / "golden" / f"workload_{log}.jsonl.gz")
+    names: dict[tuple[int, ...], int] = {}  # a number for each prefix: quicker to look up
+    jobs = [slow_job(number, request, names) for number, request in enumerate(requests)]
+    server = SlowServer(16, blocks - 1, batch, seqs, linear(base_us, per_token_us).step_ns)
+    serve_slowly(server, jobs)
+    for line, job in zip(_lines(shared, name), jobs, strict=True):
+        golden: dict[str, Any] = json.loads(line)
+        found = (job.prompt, job.hit_tokens, job.preemptions, job.readmission_hit_tokens)
+        assert found == tuple(golden[field] for field in COUNTS), golden
+        if "t_done" in golden:
+            assert job.scheduled_ns is not None
+            times = (job.scheduled_ns, job.token_ends_ns[0], job.token_ends_ns[-1])
+            for found_ns, field in zip(times, TIMES, strict=True):
+                assert abs(found_ns / 1e9 - golden[field]) < 1e-6, (golden, field, found_ns)
+
+
+def slow_job(number: int, request: Request, names: dict[tuple[int, ...], int]) -> SlowJob:
+    assert request.token_ids is not None
+    assert request.output_token_ids is not None
+    tokens = (*request.token_ids.tolist(), *request.output_token_ids.tolist())
+    whole = (len(tokens) - 1) // 16
+    prefixes = [tokens[: 16 * (block + 1)] for block in range(whole)]
+    keys = [names.setdefault(prefix, len(names)) for prefix in prefixes]
+    outputs = len(request.output_token_ids)
+    return SlowJob(number, request.arrival_us * 1000, len(request.token_ids), outputs, keys)
+
+
+def _lines(shared: Path, name: str) -> list[str]:
+    return (shared / "golden" / f"vllm_{name}.jsonl").read_text().splitlines()
 
 
 @pytest.mark.parametrize("name", README)

@@ -11,14 +11,20 @@ from hypothesis import strategies as st
 
 from cachecast_datasets.hashing import token_block_hashes
 from cachecast_datasets.request import Request
+from cachecast_sim.latency.kinds import latency_of
 from cachecast_sim.latency.model import LatencyModel
+from cachecast_sim.latency.recorded import RecordedModel
 
+ROOFLINE = latency_of({"kind": "roofline", "model": "llama-3.1-8b", "hardware": "h200-sxm"})
+IRREGULAR_NS = [US * (1 + number * number % 7) for number in range(20_000)]
 LATENCIES: dict[str, Callable[[], LatencyModel]] = {
     "one us a step": lambda: linear(1, 0),
     "linear": lambda: linear(3, 1),
     "by phase": lambda: by_phase(7, 2),
     "context": lambda: ContextSteps(2 * US, 5),
     "long context": lambda: ContextSteps(US, 40),
+    "roofline": lambda: ROOFLINE,
+    "recorded": lambda: RecordedModel(IRREGULAR_NS, "steps that follow no rule"),
 }
 
 
