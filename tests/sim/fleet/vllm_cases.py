@@ -71,19 +71,17 @@ def _said(unit: int, most: int) -> st.SearchStrategy[Said]:
     near = st.builds(
         lambda n, off: max(n * unit + off, 0), st.integers(0, most // unit), st.integers(-1, 1)
     )
-    lengths = near | st.integers(0, most)
-    tokens = lengths.flatmap(lambda n: st.lists(st.integers(0, 1), min_size=n, max_size=n))
-    outputs = (st.integers(1, 4) | st.integers(1, 3 * unit + 1)).flatmap(
-        lambda n: st.lists(st.integers(0, 1), min_size=n, max_size=n)
-    )
+    tails = st.builds(lambda n, token: (token,) * n, near | st.integers(0, most), st.integers(0, 2))
+    lengths = st.integers(1, 4) | st.integers(1, 3 * unit + 1)
+    outputs = st.builds(lambda n, token: (token,) * n, lengths, st.integers(0, 2))
     return st.builds(
         Said,
         gap_us=st.sampled_from([0, 0, 0, 1, 2, 3, 4, 7, 20, 100]),
         base=st.integers(0, 4),
         cut=st.sampled_from([0, 0, 0, 1, 2, unit, 2 * unit]) | st.integers(0, most),
         whole=st.booleans(),
-        tail=tokens.map(tuple),
-        output=outputs.map(tuple),
+        tail=tails,
+        output=outputs,
     )
 
 
