@@ -14,7 +14,7 @@ from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.prefixes import Segment
 from cachecast_sim.fleet.vllm.pool import BlockPool
 from cachecast_sim.fleet.vllm.server import VllmServer
-from cachecast_sim.fleet.world import EngineServer, FleetWorld
+from cachecast_sim.fleet.world import FleetWorld
 from cachecast_sim.latency.fixed import FixedModel
 from cachecast_sim.latency.linear import LinearModel
 from cachecast_sim.latency.model import LatencyModel
@@ -132,12 +132,11 @@ def serve(
     def evicted(segment: Segment, low: int, high: int) -> None:
         served.evicted += [(segment, at) for at in reversed(range(low, high))]
 
-    def engines(on_finish: Callable[[Job, int], None]) -> list[EngineServer]:
-        for _ in range(servers):
-            server = vllm_server(setup, latency(), on_finish)
-            server.pool._on_evict = evicted
-            served.servers.append(server)
-        return list(served.servers)
+    world = FleetWorld()
+    for _ in range(servers):
+        server = vllm_server(setup, latency(), world.finished)
+        server.pool._on_evict = evicted
+        served.servers.append(server)
 
     def route(job: Job, now_ns: int) -> int:
         number = job.index % servers
@@ -146,7 +145,7 @@ def serve(
         return number
 
     maker = JobMaker(setup.block_tokens, ignore_output)
-    world = FleetWorld(engines, route)
+    world.connect(served.servers, route)
     served.jobs = list(world.run(map(maker.job, requests)))
     return served
 

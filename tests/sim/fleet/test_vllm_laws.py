@@ -223,9 +223,13 @@ class Stuck:
     def advance(self, now_ns: int) -> int | None:
         raise AssertionError("never asked for")
 
+    def load(self) -> tuple[int, int, int]:
+        return 1, 0, 0
+
 
 def test_a_run_that_nothing_moves_any_more_says_so_instead_of_ending_short() -> None:
     job = Job("a", 0, 0, 1, 1, [], 0)
-    world = FleetWorld(lambda on_finish: [Stuck()], lambda job, now_ns: 0)
+    world = FleetWorld()
+    world.connect([Stuck()], lambda job, now_ns: 0)
     with pytest.raises(RuntimeError, match=r"^1 requests are in flight and nothing moves them$"):
         list(world.run([job]))

@@ -133,6 +133,20 @@ def test_row_19_the_preempted_request_waits_before_all_others() -> None:
     assert times_ms(served) == [(0, 1, 5), (0, 1, 9), (9, 10, 10)]
 
 
+def test_row_19_a_preempted_request_that_is_back_in_time_ends_once() -> None:
+    """Known fault 19. 2 blocks of 2 tokens: B has 2 of its 4 tokens when A takes its block at 2 ms.
+
+    A ends at 3 ms, B's third token comes at 4 ms and its last at 5 ms. While it was away one decode
+    step ran, in place of which it prefills again: counted in decode steps it ends when it would
+    have ended without the preemption, which is how ours once ended it twice.
+    """
+    requests = [ask(0, A[:1], output=3), ask(0, B[:1], output=4)]
+    served = serve(Setup(2, 2), steps_of_1_ms, requests)
+    assert times_ms(served) == [(0, 1, 3), (0, 1, 5)]
+    assert [job.preemptions for job in served.jobs] == [0, 1]
+    assert served.server.pool.free_blocks == 2
+
+
 def test_detail_5_a_request_may_preempt_itself() -> None:
     """3 blocks: A's 5 tokens have 2 until 3 ms, B's 4 have 1 and want another at 1 ms: B is the
     last one running. Its own block stays cached and is hit on readmission, but counts as free."""
