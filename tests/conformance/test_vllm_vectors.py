@@ -81,9 +81,9 @@ IDS = [
 ]
 VECTORS = {
     # By hand: 8 of the first's 10 tokens use up the budget of the first step (3 + 8 us). At 11 us
-    # its other 2, the second's 2 and the third's 1, which hit 8 each (rows 11 and 18): 3 + 5 us. Two
-    # decode steps of 3 and 2 requests later, at 30 us, 13 tokens of the first are computed, so that
-    # the fourth hits 12 and brings 5 tokens beside 2 decodes: 3 + 7 us.
+    # come its other 2, the second's 2 and the third's 1, which hit 8 each: 3 + 5 us. After decode
+    # steps of 3 and of 2 requests, at 30 us, 13 tokens of the first are computed, so that the
+    # fourth hits 12 and brings 5 tokens beside 2 decodes: 3 + 7 us.
     "turns": Vector(
         Setup(4, 9, 8, 3), TURNS, by_tokens,
         [
