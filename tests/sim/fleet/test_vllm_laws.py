@@ -141,7 +141,8 @@ def test_more_blocks_never_lower_a_hit_when_no_block_is_ever_computed_twice(
 
     The cached blocks are then the top of one stack, in the order of last use with a prompt's head
     above its tail. A larger pool keeps at least as much of the top before a request, hence after
-    it. With two copies of a block the stack differs from pool to pool, see below.
+    it. Copies of a block take room in one pool and not in the other, and requests that run together
+    come at other times: there this does not prove anything.
     """
     prompts: list[list[int]] = []
     for base, keep, tail, _ in turns:

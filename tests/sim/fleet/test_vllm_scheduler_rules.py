@@ -7,8 +7,12 @@ from collections.abc import Iterable
 
 import pytest
 from fleet_runs import Served, Setup, ask, ask_ids, linear, serve, steps_of_1_ms, times_ms
+from fleets import FIXED, asked
+from fleets import served as served_by
 
 from cachecast_datasets.request import Request
+from cachecast_sim.fleet.config import fleet_config
+from cachecast_sim.fleet.run import FleetRun
 
 A = list(range(100, 200))
 B = list(range(200, 300))
@@ -23,6 +27,17 @@ def run(
 
 def scheduled_ms(served: Served) -> list[float]:
     return [scheduled for scheduled, _, _ in times_ms(served)]
+
+
+def test_rows_6_16_and_18_what_a_fleet_file_leaves_out_is_vllm_s_default() -> None:
+    """Blocks of 16 tokens, 2,048 tokens a step, 128 requests; num_gpu_blocks counts the null block:
+    of 101 blocks 100 can be used."""
+    config = fleet_config({"engine": {"blocks": 101}, "latency": FIXED})
+    engine = config.engine
+    assert (engine.block_tokens, engine.max_batch_tokens, engine.max_seqs) == (16, 2048, 128)
+    fits, too_large = asked(0, range(100), block=16), asked(1, range(101), block=16)
+    jobs = served_by(FleetRun(config), fits, too_large)
+    assert [job.status for job in jobs] == ["ok", "rejected"]
 
 
 def test_detail_1_the_first_token_comes_at_the_end_of_the_prompt_s_last_step() -> None:
