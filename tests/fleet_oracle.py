@@ -128,6 +128,7 @@ class SlowServer:
     running: list[SlowJob] = field(default_factory=list)
     steps: int = 0
     gaps: dict[int, int] = field(default_factory=dict)
+    ttl_ns: int | None = None  # vLLM has none: a cached block is alive while now - last use <= TTL
     # why a block missed: called with the job before its blocks are touched
     on_admit: Callable[[SlowJob, int], None] = lambda job, hits: None
 
@@ -160,6 +161,8 @@ class SlowServer:
             self._allocate(job, tokens)
             scheduled[job] = tokens
             budget -= tokens
+        if self.ttl_ns is not None:
+            self.pool.expire(now_ns - self.ttl_ns)
         while self.waiting and not preempted and budget > 0 and len(self.running) < self.max_seqs:
             job = self.waiting[0]
             if not self._admit(job, now_ns):

@@ -80,6 +80,7 @@ class Setup:
     usable_blocks: int
     max_batch_tokens: int = 2048
     max_seqs: int = 64
+    ttl_ns: int | None = None
 
 
 def vllm_server(
@@ -87,7 +88,7 @@ def vllm_server(
 ) -> VllmServer:
     return VllmServer(
         setup.block_tokens, setup.usable_blocks, setup.max_batch_tokens, setup.max_seqs,
-        latency, on_finish,
+        latency, on_finish, ttl_ns=setup.ttl_ns,
     )  # fmt: skip
 
 

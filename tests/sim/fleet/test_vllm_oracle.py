@@ -1,12 +1,13 @@
 """The vLLM server, in runs of blocks and stretches of steps, against the slow one of single blocks
 and single steps: every result of every request, on random logs."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fleet_oracle import Key, SlowJob, SlowPool, SlowServer, serve_slowly
 from fleet_runs import ContextSteps, Served, queue_of, serve
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from sim.fleet.vllm_cases import LATENCIES, Asked, Case, cases
 
 from cachecast_sim.fleet.job import Job
@@ -106,7 +107,7 @@ def slow(case: Case) -> Outcome:
     latency = LATENCIES[case.latency]()
     server = SlowServer(
         setup.block_tokens, setup.usable_blocks, setup.max_batch_tokens, setup.max_seqs,
-        latency.step_ns,
+        latency.step_ns, ttl_ns=setup.ttl_ns,
     )  # fmt: skip
     jobs = [_slow_job(number, asked) for number, asked in enumerate(case.asked)]
 
@@ -181,3 +182,16 @@ def _misses(
 def test_every_result_of_every_request_equals_the_slow_servers(case: Case) -> None:
     found, expected = fast(case), slow(case)
     assert found == expected
+
+
+@settings(max_examples=100)
+@given(cases(), st.sampled_from([0, 1, 2, 5, 20, 100]))
+def test_with_a_ttl_on_top_too(case: Case, ttl_us: int) -> None:
+    """When a block is looked at that outlived its TTL, so that it counts as evicted or as expired,
+    is not the same in both; what a request finds is."""
+    found, expected = (
+        run(replace(case, setup=replace(case.setup, ttl_ns=ttl_us * 1000))) for run in (fast, slow)
+    )
+    for job in found.jobs + expected.jobs:
+        del job["misses"]
+    assert (found.jobs, found.steps, found.gaps) == (expected.jobs, expected.steps, expected.gaps)
