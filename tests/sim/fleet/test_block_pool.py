@@ -230,5 +230,24 @@ def test_a_run_of_100_000_blocks_is_one_piece_of_work() -> None:
     assert pool.find(path, 100_000)[1:] == (40_000, 40_000)
 
 
+def test_parts_of_a_run_that_were_let_go_at_different_times_expire_one_by_one() -> None:
+    """Four blocks, the first two of them used by a second job too, until 10 ns instead of 5."""
+    path, _ = PrefixTree().enter(range(4))
+    pool = BlockPool(4)
+    first: list[Holding] = []
+    pool.take(4)
+    pool.fill(first, path, 0, 4)
+    second = pool.touch(pool.find(path, 2)[0])
+    pool.release(first, 0, 5)
+    pool.release(second, 0, 10)
+    assert [at for _, at in queue_of(pool)] == [3, 2, 1, 0]
+    pool.expire(5)
+    assert pool.unhashed == 0
+    pool.expire(6)
+    assert [at for _, at in queue_of(pool)] == [1, 0]
+    pool.expire(11)
+    assert pool.unhashed == 4
+
+
 BothPools.TestCase.settings = settings(max_examples=120, stateful_step_count=40)
 TestBothPools = BothPools.TestCase
