@@ -8,7 +8,7 @@ from fleet_oracle import Key, SlowJob, SlowPool, SlowServer, serve_slowly
 from fleet_runs import ContextSteps, Served, queue_of, serve
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sim.fleet.vllm_cases import LATENCIES, Asked, Case, cases
+from sim.fleet.vllm_cases import LATENCIES, Asked, Case, cases, echoes
 
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.prefixes import Segment
@@ -182,6 +182,12 @@ def _misses(
 def test_every_result_of_every_request_equals_the_slow_servers(case: Case) -> None:
     found, expected = fast(case), slow(case)
     assert found == expected
+
+
+@settings(max_examples=300)
+@given(echoes())
+def test_the_same_where_requests_wait_for_blocks_that_others_are_just_filling(case: Case) -> None:
+    assert fast(case) == slow(case)
 
 
 @settings(max_examples=100)

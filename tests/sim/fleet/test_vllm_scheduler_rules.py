@@ -162,6 +162,17 @@ def test_row_19_a_preempted_request_that_is_back_in_time_ends_once() -> None:
     assert served.server.pool.free_blocks == 2
 
 
+def test_detail_4_a_waiting_request_fits_in_the_step_in_which_another_fills_its_block() -> None:
+    """4 blocks. B is A's prompt (4 tokens), 8 tokens of A's answer and one more: 4 blocks.
+
+    At 1 ms A has 5 tokens: 2 blocks held, 1 to hit, so B needs 3 of 2. So it stays until the step
+    at 4 ms, which fills A's second block: B hits 2 and needs 2 of 2. No request came or went there.
+    """
+    served = run([ask(0, A[:4], A[4:13]), ask(0.5, [*A[:12], 1])], usable=4)
+    assert served.hits == [0, 8]
+    assert times_ms(served) == [(0, 1, 9), (4, 5, 5)]
+
+
 def test_detail_5_a_request_may_preempt_itself() -> None:
     """3 blocks: A's 5 tokens have 2 until 3 ms, B's 4 have 1 and want another at 1 ms: B is the
     last one running. Its own block stays cached and is hit on readmission, but counts as free."""

@@ -172,6 +172,31 @@ def cases(draw: st.DrawFn, most_requests: int = 12) -> Case:
     )  # fmt: skip
 
 
+@st.composite
+def echoes(draw: st.DrawFn) -> Case:
+    """Requests that begin with what an earlier one is just decoding, on a crowded server: whether
+    they fit can change with every block that the earlier one fills."""
+    size = draw(st.sampled_from([1, 2, 4]))
+    answers = st.integers(size, 5 * size + 1)
+    said = [
+        Said(
+            gap_us=draw(st.integers(0, 4)),
+            base=draw(st.integers(1, 2)) if number else 0,
+            cut=draw(st.integers(0, 4 * size)),
+            whole=False,
+            tail=(number,) * draw(st.integers(0, size)),
+            output=(draw(st.integers(0, 1)),) * draw(answers),
+        )
+        for number in range(draw(st.integers(2, 5)))
+    ]
+    asked = tuple(_by_tokens(size, said, outputs_known=True))
+    usable = max(_blocks(each.request, size) for each in asked) + draw(st.integers(0, 2))
+    max_seqs = draw(st.integers(2, 4))
+    budget = max_seqs + draw(st.integers(0, 20 * size))
+    latency = draw(st.sampled_from(sorted(LATENCIES)))
+    return Case(Setup(size, usable, budget, max_seqs), latency, draw(st.booleans()), asked)
+
+
 def _blocks(request: Request, size: int) -> int:
     counts: tuple[Any, Any] = (request.prompt_tokens, request.output_tokens)
     return int(-(-(sum(counts) - 1) // size))
