@@ -53,6 +53,12 @@ def keys_of(path: Path, low: int, high: int) -> list[Key]:
     ]
 
 
+# mostly prefixes of one another, so that a few operations make copies of a block
+PROMPTS = st.integers(0, 9).map(lambda n: (0,) * n) | st.lists(st.integers(0, 1), max_size=9).map(
+    tuple
+)
+
+
 def pairwise_back(keys: list[Key]) -> dict[Key, Key]:
     return {after: before for before, after in pairwise(keys)}
 
@@ -88,7 +94,7 @@ class BothPools(RuleBasedStateMachine):
         self.evicted += [(segment, at) for at in reversed(range(low, high))]
 
     @rule(
-        tokens=st.lists(st.integers(0, 1), max_size=9).map(tuple),
+        tokens=PROMPTS,
         limit=st.integers(0, 10),
         new=st.integers(0, 5),
     )
@@ -228,6 +234,32 @@ def test_a_run_of_100_000_blocks_is_one_piece_of_work() -> None:
     pool.take(110_000)
     assert evicted == [(40_000, 100_000)]
     assert pool.find(path, 100_000)[1:] == (40_000, 40_000)
+
+
+def test_the_middle_of_a_free_run_can_be_hit_where_an_older_copy_covers_its_start() -> None:
+    """The first job holds blocks 0 to 2; the second hits 0 and 1 and computes 2 again, 3 and 4.
+
+    Both gone, a third may hit four blocks: 0 to 2 of the first, and 3 from the middle of 2 3 4. In
+    the queue stay 4 and then 2 of the second job, 4 the sooner to go.
+    """
+    path, _ = PrefixTree().enter(range(5))
+    evicted: list[int] = []
+    pool = BlockPool(6, lambda segment, low, high: evicted.extend(reversed(range(low, high))))
+    first: list[Holding] = []
+    pool.take(3)
+    pool.fill(first, path, 0, 3)
+    second = pool.touch(pool.find(path, 2)[0])
+    pool.take(3)
+    pool.fill(second, path, 2, 5)
+    pool.release(second, 0, 1)
+    pool.release(first, 0, 2)
+    assert [at for _, at in queue_of(pool)] == [4, 3, 2, 2, 1, 0]
+    found, hits, free = pool.find(path, 4)
+    assert (hits, free) == (4, 4)
+    pool.touch(found)
+    assert [at for _, at in queue_of(pool)] == [4, 2]
+    pool.take(1)
+    assert evicted == [4]
 
 
 def test_parts_of_a_run_that_were_let_go_at_different_times_expire_one_by_one() -> None:
