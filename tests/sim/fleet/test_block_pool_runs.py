@@ -47,6 +47,10 @@ def test_the_middle_of_a_free_run_can_be_hit_where_an_older_copy_covers_its_star
     assert [at for _, at in queue_of(pool)] == [4, 2]
     pool.take(1)
     assert evicted == [4]
+    pool.expire(1)  # let go at 1 ns: alive for those who allow no earlier use
+    assert [at for _, at in queue_of(pool)] == [2]
+    pool.expire(2)
+    assert queue_of(pool) == []
 
 
 def test_parts_of_a_run_that_were_let_go_at_different_times_expire_one_by_one() -> None:
