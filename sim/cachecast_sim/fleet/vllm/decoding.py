@@ -62,7 +62,7 @@ class DecodeGroup:
     def next_finish(self) -> int:
         """Steps until the first job has all its tokens. Only while there are jobs."""
         finishes = self._finishes
-        while finishes[0][0] != finishes[0][2].finish_step:
+        while _stale(*finishes[0]):
             heappop(finishes)
         return finishes[0][0] - self.steps
 
@@ -70,9 +70,9 @@ class DecodeGroup:
         """The jobs that have all their tokens now, in running order."""
         finishes, steps, done = self._finishes, self.steps, []
         while finishes and finishes[0][0] <= steps:
-            step, _, job = heappop(finishes)
-            if step == job.finish_step:
-                done.append(job)
+            entry = heappop(finishes)
+            if not _stale(*entry):
+                done.append(entry[2])
         return done
 
     def blocks_needed(self, steps: int) -> int:
@@ -119,3 +119,8 @@ class DecodeGroup:
         """Steps up to and with the next one in which a known block is full. Only if any fills."""
         size, start = self.block_tokens, self.steps
         return 1 + min((phase - start) % size for phase in self._fills)
+
+
+def _stale(step: int, order: int, job: Job) -> bool:
+    """Whether `job` has left since; a job that came back may finish in the very same step."""
+    return step != job.finish_step or order != job.order
