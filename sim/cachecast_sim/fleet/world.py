@@ -67,6 +67,7 @@ class ServerClock:
     ) -> None:
         self.engine = engine
         self._env = env
+        self._at_boundary = self._reached  # bound once: it is asked for at every step
         self._number = number
         self._sample = sample
         self._sample_ns = 0
@@ -81,7 +82,7 @@ class ServerClock:
         if at_ns is not None and (self._next is None or at_ns < self._next_ns):
             self._next_ns = at_ns
             now_ns = int(self._env.now)
-            self._next = _At(self._env, at_ns - now_ns, self._reached, AFTER_ARRIVALS)
+            self._next = _At(self._env, at_ns - now_ns, self._at_boundary, AFTER_ARRIVALS)
 
     def _reached(self, event: Event) -> None:
         if event is not self._next:
@@ -90,8 +91,11 @@ class ServerClock:
         at_ns = self.engine.advance(now_ns)
         if self._sample is not None and now_ns >= self._sample_ns:
             self._sample_ns = self._sample(self._number, now_ns, self.engine.load())
-        self._next = None
-        self.wake(at_ns)
+        if at_ns is None:
+            self._next = None
+        else:
+            self._next_ns = at_ns
+            self._next = _At(self._env, at_ns - now_ns, self._at_boundary, AFTER_ARRIVALS)
 
 
 class FleetWorld:
@@ -139,9 +143,10 @@ class FleetWorld:
         """Every job exactly once, by `index`, as soon as it and all before it have ended."""
         env, ready = self.env, self._ready
         env.process(self._arrivals(jobs))
+        step = env.step
         while True:
             try:
-                env.step()
+                step()
             except EmptySchedule:
                 break
             while ready:

@@ -129,8 +129,7 @@ class VllmServer:
             self._latency.taken(plan.planned)
         self.steps += plan.planned
         if group.jobs:  # each got a token at the end of each step
-            for duration_ns, count in plan.durations_ns():
-                self._add_gaps(duration_ns, count * len(group.jobs))
+            plan.count_gaps(self.gaps, len(group.jobs))
             for job in group.finished():
                 self._finish(job, group.leave(job), now_ns)
         for job in self.prefills.completing:
@@ -138,7 +137,8 @@ class VllmServer:
             if job.first_token_ns is None:
                 job.first_token_ns = now_ns
             else:  # a readmitted job goes on where it was preempted
-                self._add_gaps(now_ns - job.last_token_ns, 1)
+                gap_ns = now_ns - job.last_token_ns
+                self.gaps[gap_ns] = self.gaps.get(gap_ns, 0) + 1
             if job.generated >= job.output_tokens:
                 self._finish(job, job.computed, now_ns)
             elif self._hand_over is not None:
@@ -149,7 +149,7 @@ class VllmServer:
                 group.join(job, job.computed)
 
     def _schedule(self, now_ns: int) -> int | None:
-        if self.transfers.next_ns is not None:
+        if self.transfers.arrivals:
             self._use_arrived(now_ns)
         group, prefills = self.group, self.prefills
         prefills.clear()
@@ -287,6 +287,3 @@ class VllmServer:
         job.status = "ok"
         job.end_ns = now_ns
         self._on_finish(job, now_ns)
-
-    def _add_gaps(self, gap_ns: int, count: int) -> None:
-        self.gaps[gap_ns] = self.gaps.get(gap_ns, 0) + count

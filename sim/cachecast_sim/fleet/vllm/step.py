@@ -79,11 +79,16 @@ class StepPlan:
             return 1
         return min(bisect_left(self.ends, now_ns - self.started_ns) + 1, self.planned)
 
-    def durations_ns(self) -> list[tuple[int, int]]:
-        """(duration, how often) of the steps that ran."""
-        if self.ends is None:
-            return [(self._duration_ns, 1)]
-        if isinstance(self.ends, range):
-            return [(self.ends.step, self.planned)]
-        ends = self.ends[: self.planned]
-        return [(end - before, 1) for before, end in zip((0, *ends), ends, strict=False)]
+    def count_gaps(self, gaps: dict[int, int], jobs: int) -> None:
+        """Each of so many jobs got a token at the end of each step that ran: `gaps` counts how
+        often which time (ns) lay between two of them."""
+        ends = self.ends
+        if ends is None:
+            gaps[self._duration_ns] = gaps.get(self._duration_ns, 0) + jobs
+        elif isinstance(ends, range):
+            gaps[ends.step] = gaps.get(ends.step, 0) + jobs * self.planned
+        else:
+            before = 0
+            for end in ends[: self.planned]:
+                gaps[end - before] = gaps.get(end - before, 0) + jobs
+                before = end

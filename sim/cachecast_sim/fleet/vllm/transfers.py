@@ -25,7 +25,7 @@ class Transfers:
         self._tiers = tiers
         self._receive = receive
         self._coming: set[Job] = set()
-        self._arrivals: list[tuple[int, int, Job]] = []
+        self.arrivals: list[tuple[int, int, Job]] = []  # (when, order of admission, job): a heap
         self._leaving: dict[Job, tuple[list[Holding], int]] = {}
 
     def __contains__(self, job: Job) -> bool:
@@ -35,13 +35,13 @@ class Transfers:
     @property
     def next_ns(self) -> int | None:
         """When the next job's blocks are there; None if nothing is on its way."""
-        return self._arrivals[0][0] if self._arrivals else None
+        return self.arrivals[0][0] if self.arrivals else None
 
     def arrived(self, now_ns: int) -> list[Job]:
         """The jobs whose blocks are there by now, in the order in which they came."""
         done = []
-        while self._arrivals and self._arrivals[0][0] <= now_ns:
-            job = heappop(self._arrivals)[2]
+        while self.arrivals and self.arrivals[0][0] <= now_ns:
+            job = heappop(self.arrivals)[2]
             self._coming.remove(job)
             self._blocks.fill(job, job.computed)
             done.append(job)
@@ -80,4 +80,4 @@ class Transfers:
         self._blocks.pool.take(needed)
         job.blocks += needed
         self._coming.add(job)
-        heappush(self._arrivals, (ready_ns, job.order, job))
+        heappush(self.arrivals, (ready_ns, job.order, job))
