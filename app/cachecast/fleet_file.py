@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cachecast.results.reader import read_info
 from cachecast_datasets.errors import BadInput
 from cachecast_sim.fleet.config import FleetConfig, fleet_config
 
@@ -84,6 +83,8 @@ class FilesBeside:
 
     def step_durations_ns(self, run: str) -> Sequence[int]:
         """Durations of a replay's steps in order. BadInput if the folder is no such run."""
+        from cachecast.results.reader import read_info  # DuckDB, which most fleets do not need
+
         place = self._place(run)
         read_info(place)
         raise BadInput(f"{place}: the run has no table `steps`, expected the run of a replay")

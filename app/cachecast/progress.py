@@ -4,8 +4,6 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
 from cachecast.output import notes
 
 SHOW_AFTER_S = 1.0
@@ -20,6 +18,8 @@ def progress() -> Iterator[Report]:
     if not notes.is_terminal:
         yield lambda what, done, total: None
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),

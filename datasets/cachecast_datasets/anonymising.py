@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.kept_words import KEPT, SETTING_NAMES, SETTING_VALUES
+from cachecast_datasets.log_meta import EVIDENCE, LogMeta
 from cachecast_datasets.request import Boundaries, ContentBlock, Request
-from cachecast_datasets.request_log import EVIDENCE, LogMeta
 from cachecast_datasets.sources import READERS
 
 LEAST_SALT_BYTES = 16

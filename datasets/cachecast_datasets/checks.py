@@ -7,14 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cachecast_datasets.errors import LogError, at_row
+from cachecast_datasets.errors import Bad, at_row, refuse
 from cachecast_datasets.limits import MAX_S, MAX_TOKENS, MAX_US, MOMENTS
 from cachecast_datasets.list_checks import list_faults
 from cachecast_datasets.masks import Fault, Mask, beyond, not_among, nulls
 from cachecast_datasets.request import CACHE_MODES, COST_KINDS, STATUSES
 from cachecast_datasets.shown import shown
-
-__all__ = ["CHEAP", "FLAT", "Bad", "RowChecker", "broken_rows", "refuse", "shown"]
 
 _SECONDS = ("arrival_uncertainty_s", "first_token_s", "end_s", "think_time_s")
 _COUNTS = ("prompt_tokens", "output_tokens", "tools_tokens", "system_tokens")
@@ -23,13 +21,7 @@ _WORDS = {"status": STATUSES, "cache_mode": CACHE_MODES}
 CHEAP = (*_SECONDS, *_COUNTS, *_WORDS, "attempt", "token_block_size")
 # all columns without lists, in which readers may let through what no log holds
 FLAT = ("request_id", "arrival", *CHEAP, "observed")
-Bad = Callable[[LogError], None]
 _Numbers = npt.NDArray[np.int64]
-
-
-def refuse(problem: LogError) -> None:
-    """What to do with a bad row unless somebody asked to skip: stop."""
-    raise problem
 
 
 def broken_rows(batch: pa.RecordBatch, tell: Callable[[int, str, str], None]) -> Mask:

@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cachecast_datasets.checks import Bad, refuse
-from cachecast_datasets.errors import at, at_row
+from cachecast_datasets.errors import Bad, at, at_row, refuse
 from cachecast_datasets.limits import MOMENTS
 from cachecast_datasets.masks import Mask
 from cachecast_datasets.request_log import SCHEMA

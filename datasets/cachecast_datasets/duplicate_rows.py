@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cachecast_datasets.checks import Bad
 from cachecast_datasets.duplicates import duplicate_ids, places_of
-from cachecast_datasets.errors import LogError
+from cachecast_datasets.errors import Bad, LogError
 from cachecast_datasets.row_places import RowPlaces
 from cachecast_datasets.shown import shown
 from cachecast_datasets.sorting import ORDER, SOURCE, ArrivalSorter

@@ -4,6 +4,8 @@ Every exception here takes one finished message (SimPy re-makes exceptions from 
 command line prints it and leaves with exit code 2.
 """
 
+from collections.abc import Callable
+
 
 class BadInput(Exception):
     """The person's input cannot be used; the message names place, value and what is accepted."""
@@ -18,6 +20,14 @@ class LogError(BadInput):
 
     reason = "unreadable"
     skippable = False
+
+
+Bad = Callable[[LogError], None]  # what is told of a fault
+
+
+def refuse(problem: LogError) -> None:
+    """What to do with a bad row unless somebody asked to skip: stop."""
+    raise problem
 
 
 class EvidenceError(BadInput):

@@ -4,8 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from cachecast_datasets.checks import Bad
-from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.errors import Bad, LogError, at
 from cachecast_datasets.shown import shown
 
 

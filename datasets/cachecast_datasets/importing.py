@@ -23,11 +23,12 @@ from cachecast_datasets.encode import batch_of, boundaries_column
 from cachecast_datasets.errors import BadInput, LogError, at
 from cachecast_datasets.exchange import Texts
 from cachecast_datasets.limits import MAX_US
+from cachecast_datasets.log_meta import LogMeta, merged_meta
 from cachecast_datasets.log_output import is_mooncake, write_log
 from cachecast_datasets.outputs import check_output
 from cachecast_datasets.readers.reader import Reader
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import SCHEMA, LogMeta, merged_meta
+from cachecast_datasets.request_log import SCHEMA
 from cachecast_datasets.row_places import RowPlaces
 from cachecast_datasets.secrets import cleaned
 from cachecast_datasets.sorting import ORDER, SOURCE, ArrivalSorter

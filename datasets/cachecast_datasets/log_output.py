@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.mooncake_writer import mooncake_writer
 from cachecast_datasets.parquet_writer import log_writer
-from cachecast_datasets.request_log import LogMeta
 
 
 def is_mooncake(out: Path) -> bool:

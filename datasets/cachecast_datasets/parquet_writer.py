@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cachecast_datasets.errors import BadInput
-from cachecast_datasets.request_log import FORMAT_NAME, SCHEMA, VERSION, LogMeta
+from cachecast_datasets.log_meta import LogMeta
+from cachecast_datasets.request_log import FORMAT_NAME, SCHEMA, VERSION
 
 FLAGS = ("carries_markers", "keeps_partial_block", "text_seen")
 ROW_GROUP_ROWS = 8192

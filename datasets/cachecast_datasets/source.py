@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cachecast_datasets.checks import Bad, refuse
 from cachecast_datasets.content_names import ContentNames
-from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.errors import Bad, LogError, at, refuse
 from cachecast_datasets.files import cannot_be_read, unreadable
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.packed import DAMAGED, bytes_read, damaged, open_bytes, unpacked_name
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.tokenizers import Tokenizer
 
 

@@ -110,9 +110,10 @@ def _knows_files_of(reader: Reader, folder: Path) -> bool:
 
 def size_of(path: Path) -> int:
     """The bytes of a file, or of the session files of a folder; what cannot be read counts 0."""
+    if not path.is_dir():
+        return bytes_of(path)
     readers = [reader.files for reader in READERS.values() if reader.files is not None]
-    files = {file for files in readers for file in files(path)} if path.is_dir() else {path}
-    return sum(map(bytes_of, files))
+    return sum(map(bytes_of, {file for files in readers for file in files(path)}))
 
 
 def head_of(path: Path) -> Head:

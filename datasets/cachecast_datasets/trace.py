@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 
 from cachecast_datasets.accounts import without_accounts
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
-from cachecast_datasets.checks import CHEAP, Bad, RowChecker, refuse
+from cachecast_datasets.checks import CHEAP, RowChecker
 from cachecast_datasets.conform import check_columns, conformed, readable
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicates import duplicate_ids
-from cachecast_datasets.errors import at, at_row
+from cachecast_datasets.errors import Bad, at, at_row, refuse
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import SCHEMA
 from cachecast_datasets.secrets import cleaned

@@ -1,8 +1,9 @@
 """What a Parquet says about itself, or what its columns show where it says nothing."""
 
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.log_meta import EVIDENCE, LogMeta
 from cachecast_datasets.parquet_writer import FLAGS, meta_from
-from cachecast_datasets.request_log import EVIDENCE, FORMAT_NAME, VERSION, LogMeta
+from cachecast_datasets.request_log import FORMAT_NAME, VERSION
 from cachecast_datasets.shown import shown
 
 _PREFIX = "cachecast."

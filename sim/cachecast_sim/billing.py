@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import cast
 
 from cachecast_datasets.errors import EvidenceError
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.rules.families import family_of, has_rules

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from cachecast_datasets.boundaries import content_boundaries
 from cachecast_datasets.encode import batch_of
 from cachecast_datasets.kept_words import KEPT, SETTING_NAMES, SETTING_VALUES
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.request import (
     KINDS,
@@ -25,7 +26,7 @@ from cachecast_datasets.request import (
     Observed,
     Request,
 )
-from cachecast_datasets.request_log import SCHEMA, LogMeta
+from cachecast_datasets.request_log import SCHEMA
 
 # made of letters that no column name, enumeration or hexadecimal digest is made of
 secret = st.text("QXZJKVWYÄß世", min_size=8, max_size=14)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cachecast_datasets.boundaries import content_boundaries
 from cachecast_datasets.encode import batch_of
 from cachecast_datasets.limits import MAX_TOKENS, MAX_US
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.request import (
     KINDS,
@@ -23,7 +24,7 @@ from cachecast_datasets.request import (
     Observed,
     Request,
 )
-from cachecast_datasets.request_log import SCHEMA, LogMeta
+from cachecast_datasets.request_log import SCHEMA
 from cachecast_datasets.trace import open_trace
 
 META = LogMeta("sketch", "blocks", carries_markers=True)

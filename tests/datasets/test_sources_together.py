@@ -9,8 +9,8 @@ import pytest
 
 from cachecast_datasets.errors import BadInput, LogError
 from cachecast_datasets.importing import ImportSummary, import_log
+from cachecast_datasets.log_meta import LogMeta, merged_meta
 from cachecast_datasets.parquet_writer import metadata_of
-from cachecast_datasets.request_log import LogMeta, merged_meta
 from cachecast_datasets.sources import sniff
 from cachecast_datasets.trace import Trace
 

@@ -12,9 +12,10 @@ import pytest
 from cachecast_datasets import parquet_writer
 from cachecast_datasets.encode import batch_of
 from cachecast_datasets.errors import LogError
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import SCHEMA, LogMeta
+from cachecast_datasets.request_log import SCHEMA
 from cachecast_datasets.trace import BATCH_ROWS, Trace, open_trace
 
 TIMES = [datetime.datetime(2026, 1, 1, 0, 0, second, tzinfo=datetime.UTC) for second in range(3)]

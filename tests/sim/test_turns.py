@@ -13,8 +13,8 @@ from cachecast_datasets.boundaries import TokenBoundaryTracker
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.encode import batch_of
 from cachecast_datasets.hashing import content_hash
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.turn_columns import turn_columns
 from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.rules.settings import RuleSettings, with_key

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from cachecast_datasets.checks import shown
 from cachecast_datasets.content import ContentHashes, hashes_of
 from cachecast_datasets.hashing import content_hash
+from cachecast_datasets.shown import shown
 
 MARKER_KEYS = ("cache_control", "prompt_cache_breakpoint")
 MEDIA = ("image", "document")

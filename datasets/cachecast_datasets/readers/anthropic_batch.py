@@ -7,12 +7,12 @@ succeeded, errored, canceled or expired.
 from collections.abc import Iterator
 from typing import Any
 
-from cachecast_datasets.checks import shown
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.batch_files import Answer, Batch
 from cachecast_datasets.readers.batch_files import read as read_batch
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
+from cachecast_datasets.shown import shown
 from cachecast_datasets.source import Source
 
 META = LogMeta("anthropic-batch", "text", carries_markers=True, text_seen=True)

@@ -6,11 +6,11 @@ Format: Azure/AzurePublicDataset, 2023 and 2024; read 2026-11.
 
 from collections.abc import Iterator
 
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.fields import Fields
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.rows import read_rows
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 _COLUMNS = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")

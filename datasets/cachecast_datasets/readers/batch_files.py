@@ -14,9 +14,9 @@ from cachecast_datasets.callers import api_of_path
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.exchange import Exchange
 from cachecast_datasets.json_faults import decode
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.exchanges import Clock, fault, finish, reading_of, timed
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source, read_lines
 
 DAY_S = 86_400.0

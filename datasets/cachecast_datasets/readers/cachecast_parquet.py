@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 from cachecast_datasets.trace import Trace
 

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from cachecast_datasets.errors import LogError
 from cachecast_datasets.files import bytes_of
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.processes import in_order
 from cachecast_datasets.readers.claude_code_requests import FileRequests, Found, requests_of_file
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.transcripts import id_hash, transcript_files
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 META = LogMeta(

@@ -14,13 +14,13 @@ from pathlib import Path
 import msgspec
 
 from cachecast_datasets.errors import LogError
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.packed import DAMAGED, open_bytes
 from cachecast_datasets.readers.codex_file import Call, RolloutFile, thread_of
 from cachecast_datasets.readers.codex_lines import LINES, USAGES, Line, TokenUsage
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.transcripts import Place, id_hash, places, transcript_files
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source, as_text
 
 # models before GPT-5.6 read the cache in steps of 128 tokens (provider rules, 2026-08)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.exchange import Exchange, Reading
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 from cachecast_datasets.tokenizers import ESTIMATE
 

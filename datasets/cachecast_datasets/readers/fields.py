@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from cachecast_datasets.checks import shown
 from cachecast_datasets.json_depth import decoded_text
+from cachecast_datasets.shown import shown
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_TOKENS = 10**15  # far beyond any aggregate; keeps every sum in 64 bits

@@ -14,13 +14,13 @@ from cachecast_datasets.errors import LogError
 from cachecast_datasets.exchange import Exchange
 from cachecast_datasets.json_depth import decoded_text
 from cachecast_datasets.json_faults import decode
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.exchanges import Clock, fault, finish, reading_of, timed
 from cachecast_datasets.readers.har_bodies import Unreadable, body_text, headers_of
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.times import any_moment
 from cachecast_datasets.replies.streams import Stream, looks_like_stream, stream_of
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.shown import shown
 from cachecast_datasets.source import Source, read_whole
 

@@ -11,18 +11,17 @@ from typing import Annotated
 
 import msgspec
 
-from cachecast_datasets.checks import Bad
-from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.errors import Bad, LogError, at
 from cachecast_datasets.files import files_below, ignored
 from cachecast_datasets.hashing import scoped_ids
 from cachecast_datasets.json_faults import decode, too_deep
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.packed import unpacked_name
 from cachecast_datasets.readers.block_ids import check_block_count, id_array
 from cachecast_datasets.readers.counts import Count
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.times import Seconds, microseconds
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.shown import named, shown
 from cachecast_datasets.source import Source, as_text, read_whole
 

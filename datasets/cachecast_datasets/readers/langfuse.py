@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.fields import Fields, seconds_between
 from cachecast_datasets.readers.langfuse_usage import cost_of, usage_of
 from cachecast_datasets.readers.nesting import Span, notes_of, repeated
@@ -16,7 +17,6 @@ from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.rows import Row, read_rows
 from cachecast_datasets.readers.token_classes import Classes, paid, report
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 _META = LogMeta("langfuse", "counts", carries_markers=False, time_origin="absolute")

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.fields import Fields, seconds_between
 from cachecast_datasets.readers.litellm_usage import Usage, usage_of
 from cachecast_datasets.readers.prompt_texts import prompt_of, text_meta
@@ -15,7 +16,6 @@ from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.rows import Row, read_rows
 from cachecast_datasets.readers.token_classes import nothing, paid
 from cachecast_datasets.request import ContentBlock, Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 _META = LogMeta("litellm", "counts", carries_markers=False, time_origin="absolute")

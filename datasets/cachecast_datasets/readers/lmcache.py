@@ -14,11 +14,11 @@ import msgspec
 
 from cachecast_datasets.content import hashes_of
 from cachecast_datasets.hashing import content_hash
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.lines import requests_by_line
 from cachecast_datasets.readers.prompt_texts import estimated_tokens
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.request import ContentBlock, Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 _MOST_ENDS = 1024  # ends of earlier prompts remembered for one session

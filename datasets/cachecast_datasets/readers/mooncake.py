@@ -10,13 +10,13 @@ from typing import Annotated
 import msgspec
 
 from cachecast_datasets.hashing import scoped_ids
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.block_ids import check_block_count, id_array
 from cachecast_datasets.readers.counts import Count
 from cachecast_datasets.readers.lines import requests_by_line
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.times import microseconds
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 BLOCK_TOKENS = 512

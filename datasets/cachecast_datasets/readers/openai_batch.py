@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from cachecast_datasets.callers import split_url
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.batch_files import Answer, Batch
 from cachecast_datasets.readers.batch_files import read as read_batch
 from cachecast_datasets.readers.pair_times import created_in
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 META = LogMeta("openai-batch", "text", carries_markers=True, text_seen=True)

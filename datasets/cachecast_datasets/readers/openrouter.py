@@ -7,13 +7,13 @@ are of a tokenizer of OpenRouter's own. Format: OpenRouter API reference; read 2
 from collections.abc import Iterator
 from decimal import Decimal
 
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.fields import Fields
 from cachecast_datasets.readers.openrouter_prices import HiddenWrites
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.rows import Row, read_rows
 from cachecast_datasets.readers.token_classes import Counts, classes, paid, report
 from cachecast_datasets.request import Observed, Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 # spellings of one field, the newest first; usage_cache is cache_discount with the other sign

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cachecast_datasets.content import hashes_of
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.fields import seconds_between
 from cachecast_datasets.readers.nesting import Span, notes_of, repeated
 from cachecast_datasets.readers.otel_spans import FlatSpan, spans_of
@@ -19,7 +20,6 @@ from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.rows import read_rows
 from cachecast_datasets.readers.token_classes import report
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 _META = LogMeta("otel", "counts", carries_markers=False, time_origin="absolute")

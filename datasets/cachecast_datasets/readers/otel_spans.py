@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cachecast_datasets.checks import shown
 from cachecast_datasets.readers.fields import Fields, count_of
 from cachecast_datasets.readers.rows import Row
+from cachecast_datasets.shown import shown
 
 _SCALARS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
 _LATEST_NS = 10**21

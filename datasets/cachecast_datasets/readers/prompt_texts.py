@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cachecast_datasets.content import hashes_of, share_out
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import MARKERS, ContentBlock
-from cachecast_datasets.request_log import LogMeta
 
 TOKENIZER = "estimate: UTF-8 bytes / 4, scaled to the reported prompt where there is one"
 _BYTES_PER_TOKEN = 4

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from cachecast_datasets.callers import account_of, split_url
-from cachecast_datasets.checks import shown
 from cachecast_datasets.errors import LogError
 from cachecast_datasets.exchange import Exchange
 from cachecast_datasets.json_depth import decoded_text
 from cachecast_datasets.json_faults import decode
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.packed import DAMAGED, open_bytes
 from cachecast_datasets.readers.exchanges import Clock, fault, finish, reading_of, timed
 from cachecast_datasets.readers.pair_times import created_in, times_of
@@ -22,7 +22,7 @@ from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.replies.reply import word
 from cachecast_datasets.replies.streams import Stream, looks_like_stream, stream_of
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
+from cachecast_datasets.shown import shown
 from cachecast_datasets.source import Source, read_lines, read_whole
 
 PAIRS = (

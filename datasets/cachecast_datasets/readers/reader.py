@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 

@@ -14,6 +14,7 @@ from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.hashing import content_hash
 from cachecast_datasets.json_faults import decode, too_deep
 from cachecast_datasets.limits import MAX_TOKENS
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.counts import Count
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.times import Seconds, microseconds, moment_us
@@ -26,7 +27,6 @@ from cachecast_datasets.request import (
     ContentBlock,
     Request,
 )  # fmt: skip
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.shown import shown
 from cachecast_datasets.source import Source, read_lines
 

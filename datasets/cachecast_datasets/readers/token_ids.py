@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import msgspec
 
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.counts import Count
 from cachecast_datasets.readers.lines import requests_by_line
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.times import microseconds
 from cachecast_datasets.readers.token_prompts import Token, check_length, token_request
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 

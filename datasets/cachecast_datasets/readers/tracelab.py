@@ -8,12 +8,12 @@ Format: TraceLab, University of Washington; read 2026-11.
 from collections.abc import Iterator
 from typing import Any
 
+from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.readers.fields import Fields, moment_us, seconds_between
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.rows import read_rows
 from cachecast_datasets.readers.token_classes import Counts, classes, report
 from cachecast_datasets.request import Request
-from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
 
 _PROVIDERS = {"claude": "anthropic", "codex": "openai"}

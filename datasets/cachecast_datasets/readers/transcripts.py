@@ -8,8 +8,7 @@ from typing import TypeVar
 import msgspec
 import xxhash
 
-from cachecast_datasets.checks import Bad
-from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.errors import Bad, LogError, at
 from cachecast_datasets.files import bytes_of, files_below, ignored
 from cachecast_datasets.json_faults import decode
 from cachecast_datasets.source import Source, lines_of

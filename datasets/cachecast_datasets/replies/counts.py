@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cachecast_datasets.checks import shown
+from cachecast_datasets.shown import shown
 
 _MOST = 10**15
 

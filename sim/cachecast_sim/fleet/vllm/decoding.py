@@ -21,8 +21,8 @@ class DecodeGroup:
         self.jobs: dict[Job, None] = {}
         self._needs = [0] * block_tokens  # per phase: jobs that begin a block in such a step
         self._finishes: list[tuple[int, int, Job]] = []
-        # jobs whose output is known, by the phase in which a block of theirs is full
-        self._fills: dict[int, dict[Job, None]] = {}
+        # jobs whose output is known, by the phase in which a block of theirs is full; empty if none
+        self.fills: dict[int, dict[Job, None]] = {}
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -42,7 +42,7 @@ class DecodeGroup:
         heappush(self._finishes, (job.finish_step, job.order, job))
         if job.known_blocks * self.block_tokens > computed:
             phase = (steps - computed - 1) % self.block_tokens
-            self._fills.setdefault(phase, {})[job] = None
+            self.fills.setdefault(phase, {})[job] = None
 
     def leave(self, job: Job) -> int:
         """`job` stops decoding, finished or preempted. Its computed tokens."""
@@ -51,11 +51,11 @@ class DecodeGroup:
         del self.jobs[job]
         self.context -= computed
         self._needs[(self.steps - computed) % self.block_tokens] -= 1
-        if self._fills:
+        if self.fills:
             phase = (self.steps - computed - 1) % self.block_tokens
-            same = self._fills.get(phase)
+            same = self.fills.get(phase)
             if same is not None and same.pop(job, self) is None and not same:
-                del self._fills[phase]
+                del self.fills[phase]
         job.finish_step = -1  # its entry in the heap is stale now
         return computed
 
@@ -108,17 +108,13 @@ class DecodeGroup:
 
     def filling(self, step: int) -> list[Job]:
         """The jobs with a known output that fill a block in group step number `step`."""
-        same = self._fills.get(step % self.block_tokens)
+        same = self.fills.get(step % self.block_tokens)
         return list(same) if same else []
-
-    @property
-    def fills_known_blocks(self) -> bool:
-        return bool(self._fills)
 
     def next_fill(self) -> int:
         """Steps up to and with the next one in which a known block is full. Only if any fills."""
         size, start = self.block_tokens, self.steps
-        return 1 + min((phase - start) % size for phase in self._fills)
+        return 1 + min((phase - start) % size for phase in self.fills)
 
 
 def _stale(step: int, order: int, job: Job) -> bool:

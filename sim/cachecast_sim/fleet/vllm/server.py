@@ -188,7 +188,7 @@ class VllmServer:
         """As many decode steps as pass without a finish, a preemption or an admission."""
         group = self.group
         steps = group.steps_within(self.pool.free_blocks, group.next_finish()) + 1
-        if group.fills_known_blocks and self.waiting and len(self.running) < self.max_seqs:
+        if group.fills and self.waiting and len(self.running) < self.max_seqs:
             steps = min(steps, group.next_fill())  # a new hit may let the waiting one in
         ends = self._latency.decode_ends_ns(decodes, context, steps)
         return self._plan.stretch(now_ns, ends, self.transfers.next_ns)
@@ -201,7 +201,7 @@ class VllmServer:
                 needed = group.blocks_needed(steps)
             if needed:
                 self.pool.take(needed)
-            if group.fills_known_blocks:
+            if group.fills:
                 for step in range(group.steps, group.steps + steps):
                     for job in group.filling(step):
                         self.blocks.fill(job, job.computed + step + 1 - job.joined_step)
