@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cachecast_replay.engine.blocks import BlockManager
-from cachecast_replay.engine.scheduler import Scheduler, yielding
+from cachecast_replay.engine.scheduler import Scheduler
 from cachecast_replay.engine.sequence import Sequence
 
 Row = dict[str, Any]
@@ -53,7 +53,7 @@ class Clock:
         self.now_ns += self.base_ns + self.token_ns * sum(
             part.new_tokens for part in schedule.parts
         )
-        yielded = yielding(schedule)
+        yielded = schedule.yielding
         finished = scheduler.complete(schedule, [each.next_forced or 0 for each in yielded])
         for sequence in yielded:
             self.at["first"].setdefault(sequence.request_id, self.now_ns)

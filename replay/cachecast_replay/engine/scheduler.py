@@ -19,6 +19,18 @@ class Part:
     sequence: Sequence
     start_tokens: int
     new_tokens: int
+    yields: bool  # the request puts out a token at the end of the step
+
+    @property
+    def end_tokens(self) -> int:
+        """Tokens whose K and V are there after the step."""
+        return self.start_tokens + self.new_tokens
+
+    @property
+    def is_decode(self) -> bool:
+        """Whether it computes just the token put out last, and no prompt token."""
+        last_alone = self.yields and self.new_tokens == 1
+        return last_alone and self.end_tokens > self.sequence.prompt_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +40,11 @@ class Schedule:
     parts: tuple[Part, ...]
     admitted: tuple[Sequence, ...]
     preempted: tuple[Sequence, ...]
+
+    @property
+    def yielding(self) -> list[Sequence]:
+        """The requests that put out a token at the end of this step, in running order."""
+        return [part.sequence for part in self.parts if part.yields]
 
 
 class Scheduler:
@@ -78,8 +95,8 @@ class Scheduler:
         )
 
     def complete(self, schedule: Schedule, tokens: list[int]) -> list[Sequence]:
-        """Append the step's `tokens`, one for each of `yielding(schedule)`; who is finished now."""
-        yielded = yielding(schedule)
+        """Append the step's `tokens`, one for each of `schedule.yielding`; who is finished now."""
+        yielded = schedule.yielding
         for sequence, token in zip(yielded, tokens, strict=True):
             sequence.tokens.append(token)
             if len(sequence.tokens) % self.manager.block_tokens == 0:
@@ -106,7 +123,7 @@ class Scheduler:
                 preempted.append(victim)
                 if victim is sequence:
                     return budget
-            parts.append(Part(sequence, sequence.computed, new))
+            parts.append(_part(sequence, new))
             budget -= new
             number += 1
         return budget
@@ -136,7 +153,7 @@ class Scheduler:
             new = min(length - hit_tokens, budget)
             grown = self._grow(sequence, new)
             assert grown, "a chunk does not fit where the whole request does"
-            parts.append(Part(sequence, hit_tokens, new))
+            parts.append(_part(sequence, new))
             budget -= new
 
     def _grow(self, sequence: Sequence, new_tokens: int) -> bool:
@@ -173,13 +190,9 @@ class Scheduler:
         sequence.blocks = []
 
 
-def yielding(schedule: Schedule) -> list[Sequence]:
-    """The requests that put out a token at the end of this step, in running order."""
-    return [
-        part.sequence
-        for part in schedule.parts
-        if part.start_tokens + part.new_tokens == len(part.sequence.tokens)
-    ]
+def _part(sequence: Sequence, new_tokens: int) -> Part:
+    yields = sequence.computed + new_tokens == len(sequence.tokens)
+    return Part(sequence, sequence.computed, new_tokens, yields)
 
 
 def _ceil_div(tokens: int, size: int) -> int:

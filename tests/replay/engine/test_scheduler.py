@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cachecast_replay.engine.blocks import BlockManager
 from cachecast_replay.engine.errors import EngineError
-from cachecast_replay.engine.scheduler import Scheduler, yielding
+from cachecast_replay.engine.scheduler import Scheduler
 from cachecast_replay.engine.sequence import Sequence
 
 Steps = list[list[tuple[str, int, int]]]
@@ -37,7 +37,7 @@ def play(scheduler: Scheduler, *sequences: Sequence, steps: int = 1000) -> Steps
                 for part in schedule.parts
             ]
         )
-        scheduler.complete(schedule, [each.next_forced or 0 for each in yielding(schedule)])
+        scheduler.complete(schedule, [each.next_forced or 0 for each in schedule.yielding])
     return seen
 
 
