@@ -25,10 +25,10 @@ TOLERANCE = 2e-4
 START = [7, 3, 9, 9, 4, 1, 30, 12, 8, 2, 49, 17]
 # (id, prompt, forced output): a shared start of 12, one repeated prompt, a later turn of it
 REQUESTS: list[tuple[str, list[int], list[int]]] = [
-    ("first", START + [5] * 9, [11, 12, 13, 14, 15, 16]),
-    ("second", START + [6, 7, 8], [21, 22, 23, 24, 25, 26, 27, 28]),
+    ("first", [*START, *[5] * 9], [11, 12, 13, 14, 15, 16]),
+    ("second", [*START, 6, 7, 8], [21, 22, 23, 24, 25, 26, 27, 28]),
     ("alone", [40, 41, 42, 43, 44], [31, 32]),
-    ("repeated", START + [5] * 9, [33, 34, 35]),
+    ("repeated", [*START, *[5] * 9], [33, 34, 35]),
     ("turn", [*START, *[5] * 9, 11, 12, 13, 14, 15, 16, 45, 46], [36, 37]),
     ("one", [48], [1]),
 ]
@@ -164,7 +164,7 @@ def test_what_lies_in_free_blocks_is_never_read(
 
 
 def test_a_hit_uses_the_stored_k_and_v_and_does_not_compute_them_again() -> None:
-    """Shown by damaging them: the stored V of a shared block reaches the second request's logits."""
+    """Shown by damaging it: the stored V of a shared block reaches the second request."""
     engine = engine_of()
     play(engine, REQUESTS[:1])
     engine.cache.pages[:, 1, 1] += 1.0
