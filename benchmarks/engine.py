@@ -20,9 +20,9 @@ from typing import Any
 import torch
 from torch.nn.functional import linear
 
-from cachecast_replay.engine.attention import BY_DEVICE
+from cachecast_replay.engine.attention import BY_DEVICE, attention_of
 from cachecast_replay.engine.attention.rows import Rows
-from cachecast_replay.engine.engine import Engine, attention_of
+from cachecast_replay.engine.engine import Engine
 from cachecast_replay.engine.errors import EngineError
 from cachecast_replay.engine.shape import shape_of
 from cachecast_replay.engine.weights import Weights, expected_shapes, random_weights, weights_of
@@ -143,7 +143,7 @@ def attentions() -> None:
         q = torch.randn(sum(news), SHAPE.heads, SHAPE.head_dim)
         for name in BY_DEVICE["cpu"]:
             try:
-                attend = attention_of(name, CPU, SHAPE.head_dim, 1)(rows)
+                attend = attention_of(name, CPU, torch.float32, SHAPE.head_dim, 1)(rows)
             except EngineError as problem:
                 print(f"{label:<18} {problem}")
                 continue

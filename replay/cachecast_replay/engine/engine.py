@@ -54,10 +54,10 @@ class Engine:
         self.scheduler = Scheduler(self.manager, max_batch_tokens, max_seqs)
         self.cache = KVCache(shape, blocks, block_tokens, self.device, weights.dtype)
         if attention is None:
-            name, attend = fastest_attention(self.device, shape.head_dim, threads)
+            name, attend = fastest_attention(self.device, weights.dtype, shape.head_dim, threads)
         else:
             name = attention
-            attend = attention_of(attention, self.device, shape.head_dim, threads)
+            attend = attention_of(attention, self.device, weights.dtype, shape.head_dim, threads)
         self.attention_name = name
         self.model = Model(shape, weights, attend)
         self.results: dict[str, RequestResult] = {}

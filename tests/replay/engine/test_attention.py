@@ -1,21 +1,25 @@
 """Every way to compute attention gives what the formula gives; what cannot be had says why."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from replay.tiny_models import ON_A_CPU, ON_A_GPU, PLACES, Place, attention_or_skip, name_of
 from torch import Tensor
 
 from cachecast_replay.engine.attention import BY_DEVICE, attention_of, fastest_attention
 from cachecast_replay.engine.attention.compiler import CannotBuildError, shared_library
-from cachecast_replay.engine.attention.native import native
 from cachecast_replay.engine.attention.plain import plain
-from cachecast_replay.engine.attention.rows import Attention, Rows
+from cachecast_replay.engine.attention.rows import Rows
 from cachecast_replay.engine.attention.varlen import token_places
 from cachecast_replay.engine.errors import EngineError
 
 CPU = torch.device("cpu")
 TOLERANCE = 1e-5  # values are around 1: float32 sums in another order
+BFLOAT16_TOLERANCE = 2e-2
+OTHERS = [place for place in PLACES if place[1] != "plain"]
+NATIVE: Place = ("cpu", "native", torch.float32)
 # (tokens before, new tokens) of each sequence: decode, whole prompts, chunks, and all together
 STEPS = {
     "decode": [(9, 1), (0, 1), (63, 1), (16, 1)],
@@ -45,24 +49,22 @@ def step_of(
     return Rows([start for start, _ in pairs], [new for _, new in pairs], tables), q, k, v
 
 
-def native_or_skip(threads: int = 1) -> Attention:
-    try:
-        return native(threads)
-    except CannotBuildError as problem:
-        pytest.skip(f"no native attention here: {problem}")
-
-
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("block_tokens", [1, 5, 16, 128])
+@pytest.mark.parametrize("block_tokens", [1, 5, 16])
 @pytest.mark.parametrize("heads", HEADS, ids=str)
-@pytest.mark.parametrize("name", ["native", "sdpa"])
+@pytest.mark.parametrize("place", OTHERS, ids=name_of)
 def test_it_equals_the_plain_one(
-    name: str, heads: tuple[int, int, int], block_tokens: int, step: str
+    place: Place, heads: tuple[int, int, int], block_tokens: int, step: str
 ) -> None:
-    rows, q, k, v = step_of(STEPS[step], *heads, block_tokens)
-    attention = native_or_skip() if name == "native" else attention_of(name, CPU, heads[2], 1)
+    """In 16 bits both see the same rounded q, k and v, and the plain one rounds at its end only."""
+    attention = attention_or_skip(place, heads[2])
+    device, _, dtype = place
+    rows, *tensors = step_of(STEPS[step], *heads, block_tokens)
+    q, k, v = (each.to(device, dtype) for each in tensors)
+    rows = replace(rows, tables=rows.tables.to(device))
+    tolerance = TOLERANCE if dtype == torch.float32 else BFLOAT16_TOLERANCE
     torch.testing.assert_close(
-        attention(rows)(q, k, v), plain(rows)(q, k, v), atol=TOLERANCE, rtol=0
+        attention(rows)(q, k, v), plain(rows)(q, k, v), atol=tolerance, rtol=0
     )
 
 
@@ -79,21 +81,23 @@ def test_plain_attention_by_hand() -> None:
 def test_native_attention_stands_large_and_far_apart_scores() -> None:
     """Scores up to some thousands: softmax subtracts the largest, and nothing overflows."""
     rows, q, k, v = step_of([(40, 1), (0, 30)], 6, 2, 64, 16)
-    found = native_or_skip()(rows)(q * 100, k * 10, v)
+    found = attention_or_skip(NATIVE, 64)(rows)(q * 100, k * 10, v)
     torch.testing.assert_close(found, plain(rows)(q * 100, k * 10, v), atol=1e-3, rtol=0)
 
 
 def test_native_attention_with_several_threads_is_the_same_to_the_last_bit() -> None:
     rows, q, k, v = step_of(STEPS["mixed"], 6, 2, 64, 16)
-    one, two = (native_or_skip(threads)(rows)(q, k, v) for threads in (1, 2))
+    one, two = (attention_or_skip(NATIVE, 64, threads)(rows)(q, k, v) for threads in (1, 2))
     assert torch.equal(one, two)
 
 
-@pytest.mark.parametrize("name", ["native", "sdpa", "plain"])
-def test_what_lies_behind_a_context_is_not_read(name: str) -> None:
+@pytest.mark.parametrize("place", PLACES, ids=name_of)
+def test_what_lies_behind_a_context_is_not_read(place: Place) -> None:
     """The rest of a last block and all blocks of nobody are NaN."""
-    rows, q, k, v = step_of([(9, 1), (3, 4)], 6, 2, 16, 4)
-    attention = native_or_skip() if name == "native" else attention_of(name, CPU, 16, 1)
+    attention = attention_or_skip(place, 16)
+    rows, *tensors = step_of([(9, 1), (3, 4)], 6, 2, 16, 4)
+    q, k, v = (each.to(place[0], place[2]) for each in tensors)
+    rows = replace(rows, tables=rows.tables.to(place[0]))
     clean = attention(rows)(q, k, v)
     used = {(int(rows.tables[0][at // 4]), at % 4) for at in range(10)}
     used |= {(int(rows.tables[1][at // 4]), at % 4) for at in range(7)}
@@ -117,9 +121,9 @@ def test_without_a_compiler_torchs_own_attention_is_used_and_named(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CXX", raising=False)
-    assert fastest_attention(CPU, 16, 1)[0] == "sdpa"
+    assert fastest_attention(CPU, torch.float32, 16, 1)[0] == "sdpa"
     with pytest.raises(EngineError) as caught:
-        attention_of("native", CPU, 16, 1)
+        attention_of("native", CPU, torch.float32, 16, 1)
     assert str(caught.value) == (
         "attention native: no C++ compiler was found (looked for c++, g++, clang++)"
     )
@@ -142,20 +146,44 @@ def test_a_compiler_that_fails_is_named_with_its_first_complaint(
 
 
 @pytest.mark.parametrize(
-    ("name", "head_dim", "message"),
+    ("name", "dtype", "head_dim", "message"),
     [
-        ("native", 24, "attention native needs a head_dim that is a multiple of 16, not 24"),
-        ("flash", 16, "attention 'flash' on cpu; known there: native, sdpa, plain"),
-        ("varlen", 16, "attention 'varlen' on cpu; known there: native, sdpa, plain"),
+        (
+            "native",
+            torch.float32,
+            24,
+            "attention native needs a head_dim that is a multiple of 16, not 24",
+        ),
+        ("flash", torch.float32, 16, "attention 'flash' on cpu; known there: native, sdpa, plain"),
+        (
+            "varlen",
+            torch.bfloat16,
+            16,
+            "attention 'varlen' on cpu; known there: native, sdpa, plain",
+        ),
+        (
+            "native",
+            torch.bfloat16,
+            16,
+            "attention native computes in float32, the weights are torch.bfloat16",
+        ),
     ],
 )
 def test_what_cannot_be_had_is_an_error_that_says_why(
-    name: str, head_dim: int, message: str
+    name: str, dtype: torch.dtype, head_dim: int, message: str
 ) -> None:
     with pytest.raises(EngineError) as caught:
-        attention_of(name, CPU, head_dim, 1)
+        attention_of(name, CPU, dtype, head_dim, 1)
     assert str(caught.value) == message
 
 
-def test_every_device_has_a_way_that_always_works() -> None:
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU on this machine")
+def test_on_a_machine_with_a_gpu_its_ways_are_tested_like_the_others() -> None:
+    assert set(ON_A_GPU) < set(PLACES)
+    assert fastest_attention(torch.device("cuda"), torch.bfloat16, 64, 1)[0] == "varlen"
+
+
+def test_every_device_has_a_way_that_always_works_and_all_ways_are_tested() -> None:
+    assert {name for _, name, _ in ON_A_CPU} == set(BY_DEVICE["cpu"])
+    assert {name for _, name, _ in ON_A_GPU} == set(BY_DEVICE["cuda"])
     assert {names[-1] for names in BY_DEVICE.values()} == {"plain"}
