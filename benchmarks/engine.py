@@ -37,6 +37,7 @@ CPU = torch.device("cpu")
 BLOCK_TOKENS, BLOCKS, MAX_BATCH_TOKENS = 16, 1200, 512
 CONCURRENT, ALONE, OUTPUT_TOKENS = 20, 6, 32
 
+Outputs = list[list[int]]
 Timed = tuple[float, float]  # wall seconds, processor seconds
 
 
@@ -172,30 +173,45 @@ def beside_transformers(rounds: int) -> None:
     weights = weights_of(SHAPE, ((name, named[name]) for name in expected_shapes(SHAPE)), "cpu")
     many, few = prompts(CONCURRENT, 100, 300, 0), prompts(ALONE, 100, 300, 1)
     print(f"transformers {transformers.__version__}; {OUTPUT_TOKENS} tokens out of each request")
-    pairs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-        f"{CONCURRENT} concurrent": (
-            lambda: ours(weights, many), lambda: batched(transformers, model, many),
-        ),
-        f"{ALONE} one by one": (
-            lambda: ours_one_by_one(weights, few), lambda: generated(model, few),
-        ),
-    }  # fmt: skip
-    for label, (mine, theirs) in pairs.items():
-        assert mine() == theirs(), f"{label}: the two put out different tokens"  # warm-up, too
-        runs = [(timed(mine), timed(theirs)) for _ in range(rounds)]
-        for unit, at in (("wall", 0), ("processor", 1)):
-            own, other = ([run[side][at] for run in runs] for side in (0, 1))
-            ratios = [b / a for a, b in zip(own, other, strict=True)]
-            print(
-                f"{label}, {unit} s: engine {statistics.median(own):.2f}, transformers "
-                f"{statistics.median(other):.2f}, ratio {statistics.median(ratios):.2f} "
-                f"({', '.join(f'{ratio:.2f}' for ratio in ratios)})"
-            )
+    # making an engine counts where the other side makes its manager, and not beside `generate`
+    compare(
+        f"{CONCURRENT} concurrent",
+        rounds,
+        lambda: lambda: ours(engine_of(weights), many),
+        lambda: batched(transformers, model, many),
+    )
+
+    def one_by_one() -> Callable[[], Outputs]:
+        engine = engine_of(weights)
+        return lambda: ours_one_by_one(engine, few)
+
+    compare(f"{ALONE} one by one", rounds, one_by_one, lambda: generated(model, few))
 
 
-def ours(weights: Weights, requests: list[list[int]]) -> list[list[int]]:
+def compare(
+    label: str,
+    rounds: int,
+    prepare: Callable[[], Callable[[], Outputs]],
+    theirs: Callable[[], Outputs],
+) -> None:
+    """Alternate what `prepare` makes ready (untimed) with `theirs`; print seconds and ratios."""
+    assert prepare()() == theirs(), f"{label}: the two put out different tokens"  # warm-up, too
+    runs = []
+    for _ in range(rounds):
+        mine = prepare()
+        runs.append((timed(mine), timed(theirs)))
+    for unit, at in (("wall", 0), ("processor", 1)):
+        own, other = ([run[side][at] for run in runs] for side in (0, 1))
+        ratios = [b / a for a, b in zip(own, other, strict=True)]
+        print(
+            f"{label}, {unit} s: engine {statistics.median(own):.2f}, transformers "
+            f"{statistics.median(other):.2f}, ratio {statistics.median(ratios):.2f} "
+            f"({', '.join(f'{ratio:.2f}' for ratio in ratios)})"
+        )
+
+
+def ours(engine: Engine, requests: list[list[int]]) -> Outputs:
     """All requests at once; the output tokens of each."""
-    engine = engine_of(weights)
     for number, prompt in enumerate(requests):
         engine.add(str(number), prompt, OUTPUT_TOKENS)
     while engine.step() is not None:
@@ -203,9 +219,8 @@ def ours(weights: Weights, requests: list[list[int]]) -> list[list[int]]:
     return [list(engine.results[str(number)].output_token_ids) for number in range(len(requests))]
 
 
-def ours_one_by_one(weights: Weights, requests: list[list[int]]) -> list[list[int]]:
+def ours_one_by_one(engine: Engine, requests: list[list[int]]) -> Outputs:
     """Each request when the one before has ended."""
-    engine = engine_of(weights)
     for number, prompt in enumerate(requests):
         engine.add(str(number), prompt, OUTPUT_TOKENS)
         while engine.step() is not None:
@@ -213,7 +228,7 @@ def ours_one_by_one(weights: Weights, requests: list[list[int]]) -> list[list[in
     return [list(engine.results[str(number)].output_token_ids) for number in range(len(requests))]
 
 
-def batched(transformers: Any, model: Any, requests: list[list[int]]) -> list[list[int]]:
+def batched(transformers: Any, model: Any, requests: list[list[int]]) -> Outputs:
     """Continuous batching with the same block size and token budget as ours."""
     generation = transformers.GenerationConfig(
         max_new_tokens=OUTPUT_TOKENS, do_sample=False, eos_token_id=None, pad_token_id=0
@@ -228,7 +243,7 @@ def batched(transformers: Any, model: Any, requests: list[list[int]]) -> list[li
     return [by_prompt[tuple(prompt)] for prompt in requests]
 
 
-def generated(model: Any, requests: list[list[int]]) -> list[list[int]]:
+def generated(model: Any, requests: list[list[int]]) -> Outputs:
     """`generate`, one request after the other."""
     outputs = []
     for prompt in requests:
