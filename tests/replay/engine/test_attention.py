@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from cachecast_replay.engine.attention import BY_DEVICE, attention_of, fastest_a
 from cachecast_replay.engine.attention.compiler import CannotBuildError, shared_library
 from cachecast_replay.engine.attention.plain import plain
 from cachecast_replay.engine.attention.rows import Rows
-from cachecast_replay.engine.attention.varlen import token_places
+from cachecast_replay.engine.attention.varlen import token_places, varlen
 from cachecast_replay.engine.errors import EngineError
 
 CPU = torch.device("cpu")
@@ -108,6 +109,51 @@ def test_what_lies_behind_a_context_is_not_read(place: Place) -> None:
 
     assert len(used) < k.shape[0] * 4
     assert torch.equal(attention(rows)(q, k, v), clean)
+
+
+def flash(
+    q: Tensor, k: Tensor, v: Tensor, new_ends: Tensor, seen_ends: Tensor, most: int, seen: int
+) -> Tensor:
+    """FlashAttention's part, as its documentation says it: causal, aligned to the end."""
+    pieces = []
+    for at in range(len(new_ends) - 1):
+        new, context = (slice(int(ends[at]), int(ends[at + 1])) for ends in (new_ends, seen_ends))
+        assert new.stop - new.start <= most
+        assert context.stop - context.start <= seen
+        scores = torch.einsum("qhd,khd->hqk", q[new], k[context]) * q.shape[2] ** -0.5
+        late = torch.ones(scores.shape[1:], dtype=torch.bool).triu(
+            1 + scores.shape[2] - scores.shape[1]
+        )
+        weights = scores.masked_fill(late, -torch.inf).softmax(-1)
+        pieces.append(torch.einsum("hqk,khd->qhd", weights, v[context]))
+    return torch.cat(pieces)
+
+
+def flash_2_10(*tensors: Any, is_causal: bool = False) -> Tensor:
+    assert is_causal
+    return flash(*tensors)
+
+
+def flash_2_12(
+    q: Tensor, k: Tensor, v: Tensor, *lengths: Any, window_size: Any, enable_gqa: bool
+) -> Tensor:
+    assert (window_size, enable_gqa) == ((-1, 0), True)
+    group = q.shape[1] // k.shape[1]
+    return flash(q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1), *lengths)
+
+
+@pytest.mark.parametrize("kernel", [flash_2_10, flash_2_12])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_gpus_kernel_is_handed_the_right_tokens(
+    kernel: object, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a GPU a stand-in for the kernel, with the options of two versions of torch."""
+    module = pytest.importorskip(
+        "torch.nn.attention.varlen", reason="this torch has no variable-length attention"
+    )
+    monkeypatch.setattr(module, "varlen_attn", kernel)
+    rows, q, k, v = step_of(STEPS[step], 6, 2, 64, 5)
+    torch.testing.assert_close(varlen(rows)(q, k, v), plain(rows)(q, k, v), atol=TOLERANCE, rtol=0)
 
 
 def test_the_places_that_the_gpu_gathers_are_those_of_the_tables() -> None:

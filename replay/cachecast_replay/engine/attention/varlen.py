@@ -1,7 +1,10 @@
 """Attention on a GPU through torch's FlashAttention for sequences of unequal length."""
 
+from collections.abc import Callable
 from functools import cache
+from inspect import signature
 from itertools import accumulate
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,8 +18,7 @@ def varlen(rows: Rows) -> Attend:
     FlashAttention 2 reads pages only of 256 tokens and more, so smaller blocks are gathered. Causal
     masks are aligned to the end there: the last new token sees the whole context.
     """
-    from torch.nn.attention.varlen import varlen_attn  # torch 2.10 and newer
-
+    kernel = _kernel()
     device = rows.tables.device
     seen = contexts(rows)
     new_ends, seen_ends = (
@@ -31,13 +33,9 @@ def varlen(rows: Rows) -> Attend:
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         places = places_of(k.shape[1])
+        # (all contexts, kv_heads, head_dim)
         keys, values = (each.flatten(0, 1).index_select(0, places) for each in (k, v))
-        answer = varlen_attn(
-            q, keys, values, new_ends, seen_ends, max(rows.news), max(seen),
-            window_size=(-1, 0), enable_gqa=True,
-        )  # fmt: skip
-        assert isinstance(answer, Tensor)
-        return answer
+        return kernel(q, keys, values, new_ends, seen_ends, max(rows.news), max(seen))
 
     return attend
 
@@ -48,3 +46,26 @@ def token_places(tables: Tensor, lengths: Tensor, block_tokens: int) -> Tensor:
     places = (tables.long()[:, :, None] * block_tokens + offsets).flatten(1)
     at = torch.arange(places.shape[1], device=tables.device)
     return places[at[None] < lengths[:, None]]
+
+
+def _kernel() -> Callable[..., Tensor]:
+    """torch's function, whose options grew: 2.10 knows `is_causal` and no grouped heads."""
+    from torch.nn.attention import varlen as module
+
+    function: Callable[..., Any] = module.varlen_attn
+    known = signature(function).parameters
+    options: dict[str, object] = (
+        {"window_size": (-1, 0)} if "window_size" in known else {"is_causal": True}
+    )
+    grouped = "enable_gqa" in known
+    if grouped:
+        options["enable_gqa"] = True
+
+    def kernel(q: Tensor, k: Tensor, v: Tensor, *lengths: object) -> Tensor:
+        if not grouped:
+            group = q.shape[1] // k.shape[1]
+            k, v = (each.repeat_interleave(group, dim=1) for each in (k, v))
+        found: Tensor = function(q, k, v, *lengths, **options)
+        return found
+
+    return kernel
