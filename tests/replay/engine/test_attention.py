@@ -1,5 +1,6 @@
 """Every way to compute attention gives what the formula gives; what cannot be had says why."""
 
+import ctypes
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -189,6 +190,26 @@ def test_a_compiler_that_fails_is_named_with_its_first_complaint(
         shared_library(source)
     assert str(caught.value) == f"{compiler} failed: no such standard"
     assert not list((tmp_path / "cache" / "cachecast").iterdir())
+
+    monkeypatch.setenv("CXX", str(tmp_path / "gone"))
+    with pytest.raises(CannotBuildError, match=r"the library cannot be made: .*No such file"):
+        shared_library(source)
+
+
+def test_a_library_is_built_once_and_again_when_its_source_changes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    attention_or_skip(NATIVE, 64)  # is there a compiler?
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    source = tmp_path / "some.cpp"
+    source.write_text('extern "C" int answer() { return 42; }')
+    first = shared_library(source)
+    made = first.stat().st_mtime_ns
+    assert (shared_library(source), first.stat().st_mtime_ns) == (first, made)
+    assert ctypes.CDLL(str(first)).answer() == 42
+
+    source.write_text('extern "C" int answer() { return 43; }')
+    assert ctypes.CDLL(str(shared_library(source))).answer() == 43
 
 
 @pytest.mark.parametrize(

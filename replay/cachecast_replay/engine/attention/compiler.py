@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -23,7 +24,7 @@ class CannotBuildError(Exception):
 def shared_library(source: Path) -> Path:
     """The library made of `source`, from the cache if it was made before.
 
-    The environment variable CXX names another compiler. Raises CannotBuildError.
+    The environment variable CXX names another compiler (`ccache g++`). Raises CannotBuildError.
     """
     compiler = os.environ.get("CXX") or next(filter(shutil.which, COMPILERS), None)
     if compiler is None:
@@ -35,8 +36,8 @@ def shared_library(source: Path) -> Path:
         library = folder / f"{source.stem}-{name}.so"
         if not library.is_file():
             _build(compiler, source, library)
-    except OSError as problem:
-        raise CannotBuildError(f"the library cannot be written: {problem}") from None
+    except (OSError, RuntimeError) as problem:  # RuntimeError: there is no home folder
+        raise CannotBuildError(f"the library cannot be made: {problem}") from None
     return library
 
 
@@ -45,7 +46,7 @@ def _build(compiler: str, source: Path, library: Path) -> None:
     with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
         made = Path(scratch) / library.name
         for more in (["-fopenmp"], []):
-            command = [compiler, *FLAGS, *more, "-o", str(made), str(source)]
+            command = [*shlex.split(compiler), *FLAGS, *more, "-o", str(made), str(source)]
             built = subprocess.run(command, capture_output=True, text=True, check=False)
             if built.returncode == 0:
                 made.replace(library)
