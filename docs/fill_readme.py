@@ -1,4 +1,4 @@
-"""Puts real output between its marks in README.md and docs/rates.md (`make docs`)."""
+"""Draws the demo's log, puts output and tables between their marks (`make docs`)."""
 
 import os
 import re
@@ -7,18 +7,26 @@ import sys
 import tempfile
 from pathlib import Path
 
+from cachecast.commands import demo
+from cachecast_datasets.source import open_bytes
+from cachecast_sim.latency.documentation import tables
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def fill(page: Path, start: str, end: str, output: str) -> None:
+def fill(page: Path, start: str, end: str, block: str) -> None:
     """Replace the block between two marks, which must stand there exactly once."""
-    lines = "\n".join(line.rstrip() for line in output.splitlines())
-    block = f"<!-- {start} -->\n```text\n{lines}\n```\n<!-- {end} -->"
+    block = f"<!-- {start} -->\n{block}\n<!-- {end} -->"
     pattern = f"<!-- {re.escape(start)} -->.*?<!-- {re.escape(end)} -->"
     text, found = re.subn(pattern, lambda _: block, page.read_text("utf-8"), flags=re.DOTALL)
     if found != 1:
         sys.exit(f"{page.name}: the marks {start!r} and {end!r} were not found once")
     page.write_text(text, encoding="utf-8")
+
+
+def fenced(output: str) -> str:
+    """What a command printed, as a block of text."""
+    return "\n".join(("```text", *(line.rstrip() for line in output.splitlines()), "```"))
 
 
 def examples(page: Path) -> str:
@@ -37,9 +45,28 @@ def examples(page: Path) -> str:
     return ran.stdout
 
 
+def draw_demo_log(shipped: Path) -> None:
+    """Write the log anew if its lines changed; the same lines may compress to other bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = Path(folder) / demo.LOG
+        command = [sys.executable, "-m", "cachecast", "generate", *demo.DRAW.split()]
+        subprocess.run([*command, "-o", str(drawn)], capture_output=True, check=True)
+        if not shipped.exists() or _lines(shipped) != _lines(drawn):
+            shipped.write_bytes(drawn.read_bytes())
+
+
+def _lines(log: Path) -> bytes:
+    with open_bytes(log) as stream:
+        return stream.read()
+
+
 if __name__ == "__main__":
-    demo = [sys.executable, "-m", "cachecast", "demo"]
-    shown = subprocess.run(demo, capture_output=True, text=True, check=True).stdout
-    fill(ROOT / "README.md", "demo output", "end of demo output", shown)
-    rates = ROOT / "docs" / "rates.md"
-    fill(rates, "output of rates.md", "end of output", examples(rates))
+    draw_demo_log(ROOT / "app" / "cachecast" / demo.LOG)
+    shows = [sys.executable, "-m", "cachecast", "demo"]
+    shown = subprocess.run(shows, capture_output=True, text=True, check=True).stdout
+    fill(ROOT / "README.md", "demo output", "end of demo output", fenced(shown))
+    for name in ("rates.md", "curve.md"):
+        page = ROOT / "docs" / name
+        fill(page, f"output of {name}", "end of output", fenced(examples(page)))
+    for name, table in tables().items():
+        fill(ROOT / "docs" / "latency.md", name, f"end of {name}", table)

@@ -10,18 +10,35 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-notes = Console(stderr=True, highlight=False)
+# never broken into lines: a command in a note is there to be copied
+notes = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout, indented."""
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    text = msgspec.json.format(_encoded(value), indent=2)
     sys.stdout.write(text.decode() + "\n")
 
 
 def json_line(value: Any) -> str:
     """One JSON value on one line."""
-    return msgspec.json.encode(value).decode() + "\n"
+    return _encoded(value).decode() + "\n"
+
+
+def _encoded(value: Any) -> bytes:
+    """JSON, in which a name of a file that is no UTF-8 has \\udcff for its byte 0xff."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_escaped(value))
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_escaped(key): _escaped(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(inner) for inner in value]
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def print_json_line(value: Any) -> None:
@@ -45,6 +62,12 @@ def print_table(*variants: Table) -> None:
     Console(file=sys.stdout, width=width, highlight=False).print(chosen)
 
 
+def has_colours() -> bool:
+    """Whether a colour in a table is one on the screen too."""
+    console = Console(file=sys.stdout)
+    return console.is_terminal and console.color_system is not None and not console.no_color
+
+
 def _natural_width(table: Table) -> int:
     wide = Console(width=10_000)
     return max(Measurement.get(wide, wide.options, table).maximum, len(str(table.title or "")))
@@ -53,6 +76,11 @@ def _natural_width(table: Table) -> int:
 def tokens(count: int | None) -> str:
     """12,345 with thin grouping; `unknown` for None."""
     return "unknown" if count is None else f"{count:,}"
+
+
+def counted(number: int, what: str) -> str:
+    """`1 request`, `2,000 requests`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 _SIGNS = {"USD": "$", "CNY": "¥"}

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.small_file import read_small
 from cachecast_pricing.catalog_checks import moment
 from cachecast_pricing.catalog_file import ProviderFile, cards_of, first_day, read_provider_file
 from cachecast_pricing.catalog_overlay import laid_over
@@ -33,10 +34,8 @@ class DatedCard:
 
 
 class Catalog:
-    """All rate cards; `newest` is the latest day on which one of them was read.
-
-    `notes` say what negotiated prices add: models and providers that are not in the shipped files.
-    """
+    """All rate cards; `newest` is the latest day on which one of them was read. `notes` say what
+    negotiated prices add: models and providers that are not in the shipped files."""
 
     newest: date
     notes: tuple[str, ...]
@@ -214,7 +213,7 @@ class Catalog:
         return frozenset(key for key, refs in self._index.items() if ref in refs)
 
     def close_names(self, name: str, provider: str | None = None) -> list[str]:
-        """Up to five models (of a provider) whose ids are like a name, the closest first."""
+        """Up to five models (of a provider) whose ids are like a name, else contain it."""
         by_key = {key_of(ref.model): ref for ref in self._cards if provider in (None, ref.provider)}
         keys = list(dict.fromkeys(s.key for s in spellings(name, self._provider_of)))
         close = dict.fromkeys(
@@ -222,7 +221,8 @@ class Catalog:
             for key in reversed(keys)
             for match in difflib.get_close_matches(key[:100], by_key, n=5, cutoff=0.6)
         )
-        return list(close)[:5]
+        within = (r.model for k, r in by_key.items() if any(p in k for p in keys if len(p) > 2))
+        return list(close or within)[:5]
 
     def _unknown(self, name: str, wanted: str | None) -> str:
         """The sentence for a name that is not in the catalogue."""
@@ -289,10 +289,11 @@ def load_catalog(overrides: Path | None = None) -> Catalog:
     if overrides is None:
         return _shipped()
     try:
-        text = overrides.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise BadInput(f"{overrides}: {reason}") from None
+        text = read_small(overrides).decode()
+    except UnicodeDecodeError:
+        raise BadInput(f"{overrides}: not UTF-8 text, expected TOML") from None
+    except (OSError, BadInput) as error:
+        raise BadInput(f"{overrides}: {getattr(error, 'strerror', error)}") from None
     place = str(overrides)
     own, notes = laid_over(read_provider_file(text, place), _shipped(), place)
     return Catalog([(own, place), *_shipped_files()], _shipped().newest, notes)

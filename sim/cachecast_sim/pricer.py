@@ -41,6 +41,10 @@ class Moment:
                 return prices
         raise AssertionError(f"{prompt_tokens} prompt tokens")
 
+    def is_long(self, prompt_tokens: int) -> bool:
+        """Whether a prompt of this size is beyond the threshold of the lowest prices."""
+        return len(self.bands) > 1 and prompt_tokens >= self.bands[-2][0]
+
 
 class Pricer:
     """Finds the prices of each request of one scenario; remembers what it had to assume.
@@ -130,7 +134,7 @@ class Pricer:
             named = self.scenario.on or self.scenario.currency
             if named is not None or self.scenario.model is None:
                 raise
-            raise BadInput(f"{problem}; give the day to price at as on=DATE") from None
+            raise BadInput(f"{problem}; name a day to price at: --as {ref.model},on=DATE") from None
         self.assumptions[f"{ref.model}: price read on {dated.card.checked}"] = None
         for note in dated.notes:
             self.assumptions[f"{ref.model}: {note}"] = None

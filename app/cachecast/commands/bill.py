@@ -6,6 +6,7 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -22,13 +23,14 @@ from cachecast.results.writer import hash_inputs
 from cachecast.scenarios import scenarios_of
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import open_or_import
+from cachecast_datasets.processes import reading_processes
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
 from cachecast_sim.grouping import keys_of
 from cachecast_sim.ledger import LedgerRow
 
 
-@click.command("bill")
+@click.command("bill", short_help="What a log costs, and why its requests missed.")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
 @click.option(
     "--as", "models", multiple=True, metavar="MODEL[,key=value]",
@@ -66,22 +68,31 @@ def command(
       lookup=2+50|50|80, hidden=N, tail=N, overflow=off|N                (OpenAI)
       interval=off|N, unit=off|N, output_units=on|off, build_delay=S     (DeepSeek)
 
-    LOG: cachecast Parquet, sketch, Mooncake, kv-cache-tester or token-id JSON (gz and zst too).
-    docs/reasons.md explains the reasons.
+    LOG: everything that `cachecast import --help` lists, such as ~/.claude/projects, ~/.codex, a
+    HAR capture or a Langfuse export. docs/reasons.md explains the reasons.
 
-    Example:  cachecast bill log.jsonl --as claude-opus-5 --as claude-opus-5,ttl=1h --as gpt-6-sol
+    \b
+    Example:
+      cachecast bill log.jsonl --as claude-opus-5 --as claude-opus-5,ttl=1h \\
+        --as gpt-6-sol
     """
     if out is not None:
         _check_place(out, logs)
     catalog = load_catalog(rates)
     for remark in catalog.notes:
-        notes.print(f"note: {remark}", markup=False, soft_wrap=True)
+        notes.print(f"note: {remark}", markup=False)
     scenarios = scenarios_of(models, catalog)
     keys = keys_of(by)
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())
-        trace = open_or_import(list(logs), skip_bad=skip_bad, tmp_dir=tmp, progress=report)
+        trace = open_or_import(
+            list(logs),
+            skip_bad=skip_bad,
+            tmp_dir=tmp,
+            progress=report,
+            processes=reading_processes(),
+        )
         _say(trace)
         sinks: list[RowSink] = []
         run = stack.enter_context(RunWriter(out, force)) if out is not None else None
@@ -91,12 +102,13 @@ def command(
         lines = stack.enter_context(TemporaryFile("w+", encoding="utf-8"))
         if per_request:  # printed once all is known to be well: no half of an answer
             sinks.append(partial(_write_line, lines))
+        counted = None if where is None else matching_rows(trace, where)
         bills = bills_of(
-            trace, scenarios, catalog, by=keys, where=where, sinks=sinks, report=report
-        )
+            trace, scenarios, catalog, by=keys, where=where, counted=counted, sinks=sinks,
+            report=report,
+        )  # fmt: skip
         if run is not None and ledger is not None:
             ledger.flush()
-            counted = None if where is None else matching_rows(trace.path, where, trace.rows)
             write_requests(run, trace, counted)
             run.finish(_run_meta(bills, [name for name, _ in keys], logs))
         lines.seek(0)
@@ -109,7 +121,8 @@ def command(
         return
     print_bills(bills, [name for name, _ in keys])
     if out is not None:
-        notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from by_reason"')
+        asked = f'cachecast sql {quote(str(out))} "select * from by_reason order by cost desc"'
+        notes.print(f"written to {out}; ask it with:  {asked}", markup=False)
 
 
 def _check_place(out: Path, logs: tuple[Path, ...]) -> None:

@@ -12,6 +12,7 @@ import click
 from cachecast import output
 from cachecast.price_table import price_table
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.small_file import read_small
 from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.counts import shown
 from cachecast_pricing.quote import quote
@@ -21,7 +22,7 @@ from cachecast_pricing.reading import APIS
 _MOST_INT_DIGITS = 30  # longer ones are decimals, which have no limit of digits
 
 
-@click.command()
+@click.command(short_help="Price one usage object, class by class.")
 @click.option("--model", required=True, metavar="M", help="The model whose prices are used.")
 @click.option("--provider", metavar="P", help="Whose price list, where several list the model.")
 @click.option("--api", metavar="A", help=f"Whose usage object it is: {', '.join(APIS)}.")
@@ -58,7 +59,7 @@ def command(
         return
     output.print_table(price_table(priced))
     for note in priced.notes:
-        output.notes.print(f"note: {note}", markup=False, soft_wrap=True)
+        output.notes.print(f"note: {note}", markup=False)
 
 
 def _read(source: str) -> dict[str, Any]:
@@ -92,9 +93,9 @@ def _text(source: str) -> tuple[str, str]:
         if not source[1:]:
             raise BadInput("--usage @: expected the name of a file after @")
         try:
-            data = Path(source[1:]).read_bytes()
-        except OSError as error:
-            raise BadInput(f"{place}: {error.strerror}") from None
+            data = read_small(Path(source[1:]))
+        except (OSError, BadInput) as error:
+            raise BadInput(f"{place}: {getattr(error, 'strerror', error)}") from None
     else:
         place, data = "--usage", os.fsencode(source)
     try:

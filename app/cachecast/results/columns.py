@@ -127,3 +127,37 @@ REQUESTS: Final[dict[str, str]] = {
     "response_id": "the provider's id of the answer",
     "source_line": "line in the source file",
 }
+
+SERVED: Final[dict[str, str]] = {
+    "scenario": "name of the fleet",
+    "row": _ROW,
+    "request_id": _REQUEST_ID,
+    "session_id": SESSION,
+    "status": "ok, or rejected: it can never fit into a server",
+    "server": "the server that prefilled it, from 0",
+    "decode_server": "the server that decoded it, of a disaggregated fleet",
+    "prompt_tokens": "the whole prompt",
+    "output_tokens": "tokens generated",
+    "hit_tokens": "prompt tokens reused at the first admission, tiers included",
+    "loaded_tokens": "those of them that were loaded from a tier below the GPU",
+    "readmission_hit_tokens": "tokens found again after preemptions; no hits of the cache",
+    "preemptions": "how often its blocks were taken away",
+    "arrival_us": "microseconds from the log's origin; in a closed loop the simulated arrival",
+    "scheduled_ns": "nanoseconds from the origin to its first admission",
+    "first_token_ns": "to the end of the step that gave its first token",
+    "end_ns": "to the end of the step that gave its last token",
+    "ttft_s": "seconds from arrival to first token",
+    "e2e_s": "seconds from arrival to end",
+    "reason": "why it did not hit more (its main reason)",
+}
+
+TIMELINE: Final[dict[str, str]] = {
+    "server": "its number, from 0; decode servers after the others",
+    "start_s": "start of the interval, seconds from the log's origin",
+    "width_s": "length of the interval; it doubles where a run has too many",
+    "waiting": "requests in its queue at the interval's first step boundary; null: it had none",
+    "running": "requests in its batch then",
+    "used_blocks": "KV blocks that requests held then",
+    "prompt_tokens": "prompt tokens of the requests admitted in the interval",
+    "hit_tokens": "those of them that hit",
+}

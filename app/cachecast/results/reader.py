@@ -49,7 +49,7 @@ def read_info(path: Path) -> dict[str, Any]:
 def connect(path: Path) -> duckdb.DuckDBPyConnection:
     """An in-memory database with the run's tables and views; it reads no file but the run's.
 
-    The three tables of every run exist even if the run has no file for them (then with no rows).
+    The tables of every run exist even if the run has no file for them (then with no rows).
     """
     info = read_info(path)
     for name in info.get("tables") or ():

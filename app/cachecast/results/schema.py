@@ -7,6 +7,7 @@ price". The views turn it into exact decimals of the currency itself.
 import pyarrow as pa
 
 from cachecast_datasets import request_log
+from cachecast_pricing.usage import CLASSES
 
 FORMAT_NAME = "cachecast.run"
 VERSION = 1
@@ -36,14 +37,7 @@ LEDGER = pa.schema(
         ("log_model", pa.string()),
         ("status", pa.string()),
         ("prompt_tokens", pa.int64()),
-        ("fresh", pa.int64()),
-        ("cache_read", pa.int64()),
-        ("cache_write_5m", pa.int64()),
-        ("cache_write_30m", pa.int64()),
-        ("cache_write_1h", pa.int64()),
-        ("cache_write_12h", pa.int64()),
-        ("cache_write_unknown", pa.int64()),
-        ("output", pa.int64()),
+        *((name, pa.int64()) for name in CLASSES),
         ("hit_tokens", pa.int64()),
         ("charge_fresh", pa.int64()),
         ("charge_cache_read", pa.int64()),
@@ -72,8 +66,51 @@ MISSES = pa.schema(
     ]
 )
 
+# How a fleet served each request; times in nanoseconds from the log's origin.
+SERVED = pa.schema(
+    [
+        pa.field("scenario", pa.string(), nullable=False),
+        pa.field("row", pa.int64(), nullable=False),
+        pa.field("request_id", pa.string(), nullable=False),
+        ("session_id", pa.string()),
+        ("status", pa.string()),
+        ("server", pa.int32()),
+        ("decode_server", pa.int32()),
+        ("prompt_tokens", pa.int64()),
+        ("output_tokens", pa.int64()),
+        ("hit_tokens", pa.int64()),
+        ("loaded_tokens", pa.int64()),
+        ("readmission_hit_tokens", pa.int64()),
+        ("preemptions", pa.int32()),
+        ("arrival_us", pa.int64()),
+        ("scheduled_ns", pa.int64()),
+        ("first_token_ns", pa.int64()),
+        ("end_ns", pa.int64()),
+        ("ttft_s", pa.float64()),
+        ("e2e_s", pa.float64()),
+        ("reason", pa.string()),
+    ]
+)
+
+# A fleet's servers over time.
+TIMELINE = pa.schema(
+    [
+        pa.field("server", pa.int32(), nullable=False),
+        pa.field("start_s", pa.float64(), nullable=False),
+        ("width_s", pa.float64()),
+        ("waiting", pa.int64()),
+        ("running", pa.int64()),
+        ("used_blocks", pa.int64()),
+        ("prompt_tokens", pa.int64()),
+        ("hit_tokens", pa.int64()),
+    ]
+)
+
 # Every run has these; a command that has nothing to say in one of them leaves it empty.
-TABLES: dict[str, pa.Schema] = {"requests": REQUESTS, "ledger": LEDGER, "misses": MISSES}
+TABLES: dict[str, pa.Schema] = {
+    "requests": REQUESTS, "ledger": LEDGER, "misses": MISSES, "served": SERVED,
+    "timeline": TIMELINE,
+}  # fmt: skip
 
 
 def requests_batch(log: pa.RecordBatch, first_row: int) -> pa.RecordBatch:

@@ -112,6 +112,19 @@ VIEWS: Final[dict[str, View]] = {
             FROM raw_misses m
             LEFT JOIN priced l USING (scenario, row)""",
     ),
+    "served": View(
+        "how a fleet served each request: server, hits, preemptions, times",
+        columns.SERVED,
+        "SELECT server, count(*), avg(ttft_s), sum(hit_tokens) / sum(prompt_tokens) FROM served"
+        " GROUP BY server ORDER BY server",
+        "SELECT * FROM raw_served",
+    ),
+    "timeline": View(
+        "queue, batch, blocks in use and hits of each server over time",
+        columns.TIMELINE,
+        "SELECT start_s, sum(running), sum(waiting) FROM timeline GROUP BY start_s ORDER BY 1",
+        "SELECT * FROM raw_timeline ORDER BY server, start_s",
+    ),
     "by_scenario": View(
         "one row per scenario: the whole bill",
         _columns({}),

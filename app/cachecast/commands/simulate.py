@@ -1,0 +1,127 @@
+"""`cachecast simulate`: what own servers would do with a log."""
+
+import contextlib
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from cachecast.fleet_file import FilesBeside, load_fleet
+from cachecast.fleet_report import fleet_json, row_json
+from cachecast.output import json_line, notes, print_json
+from cachecast.progress import Report, progress
+from cachecast.simulating import Sink, check_served, serve
+from cachecast_datasets.streaming import OutOfOrder, stream
+from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.run import FleetRun
+
+if TYPE_CHECKING:  # loaded where they are needed: Parquet and DuckDB take longer than a small log
+    from cachecast.billing import Bill
+
+
+@click.command("simulate", short_help="Serve a log on servers of your own.")
+@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
+@click.option(
+    "--fleet", "fleet_path", required=True, type=click.Path(path_type=Path), metavar="FILE",
+    help="The servers, as TOML (docs/fleets.md).",
+)  # fmt: skip
+@click.option(
+    "--set", "overrides", multiple=True, metavar="TABLE.FIELD=VALUE",
+    help="Change one field of the fleet file; repeat it.",
+)  # fmt: skip
+@click.option(
+    "--as", "models", multiple=True, metavar="MODEL[,key=value]",
+    help="What the same log costs at an API, beside it (as in `bill`).",
+)  # fmt: skip
+@click.option("--skip-bad", is_flag=True, help="Leave out bad rows and count them.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="RUN", help="Keep the run.")
+@click.option("--force", is_flag=True, help="Replace an existing run.")
+@click.option("--per-request", is_flag=True, help="One line per request.")
+@click.option("--json", "as_json", is_flag=True, help="The machine-readable contract.")
+def command(
+    logs: tuple[Path, ...],
+    fleet_path: Path,
+    overrides: tuple[str, ...],
+    models: tuple[str, ...],
+    skip_bad: bool,
+    out: Path | None,
+    force: bool,
+    per_request: bool,
+    as_json: bool,
+) -> None:
+    """Serve LOG on servers of your own: hit tokens, TTFT, ITL, evictions, GPU hours, cost.
+
+    The log must know which prompts share what: token blocks, token ids or content blocks.
+
+    Example:  cachecast simulate log.jsonl --fleet fleet.toml --set engine.blocks=4000
+    """
+    files = FilesBeside(fleet_path)
+    config = load_fleet(fleet_path, overrides)
+    FleetRun(config, files)  # what is wrong with the fleet is said before the log is read
+    with contextlib.ExitStack() as stack:
+        tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
+        report = stack.enter_context(progress())
+        lines = stack.enter_context(TemporaryFile("w+", encoding="utf-8"))
+        # printed once all is known to be well: no half of an answer
+        sinks: list[Sink] = [_line_sink(lines)] if per_request else []
+        started = time.perf_counter()
+        run = None
+        if out is None and not models and not skip_bad and len(logs) == 1:
+            run = _streamed(logs[0], FleetRun(config, files), sinks, report)
+        bills: list[Bill] = []
+        if run is None:
+            lines.seek(0)
+            lines.truncate()
+            from cachecast.simulating_logs import serve_log
+
+            run = FleetRun(config, files)
+            bills = serve_log(
+                logs, run, sinks, fleet_path.stem, models=models, skip_bad=skip_bad, out=out,
+                force=force, tmp=tmp, report=report,
+            )  # fmt: skip
+        took_s = time.perf_counter() - started
+        lines.seek(0)
+        shutil.copyfileobj(lines, sys.stdout)
+    took = f"{run.totals.requests:,} requests simulated in {took_s:.2f} s"
+    if per_request:
+        notes.print(took)
+        return
+    if as_json:
+        api = []
+        if bills:
+            from cachecast.billing_report import bill_json
+
+            api = [bill_json(bill, []) for bill in bills]
+        print_json({**fleet_json(run), "api": api})
+        return
+    from cachecast.fleet_table import print_fleet
+
+    print_fleet(run, fleet_path.stem, bills)
+    notes.print(took)
+    if out is not None:
+        notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from served"')
+
+
+def _streamed(log: Path, run: FleetRun, sinks: list[Sink], report: Report) -> FleetRun | None:
+    """The run over a log that needs no import; None if it does need one."""
+    requests = stream(log, report)
+    if requests is None:
+        return None
+    try:
+        serve(requests, run, sinks)
+    except OutOfOrder:
+        return None
+    check_served(run)
+    return run
+
+
+def _line_sink(lines: IO[str]) -> Sink:
+    def write(job: Job) -> None:
+        lines.write(json_line(row_json(job)))
+
+    return write

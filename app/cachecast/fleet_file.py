@@ -1,0 +1,93 @@
+"""A fleet file and its `--set` overrides, read into one frozen configuration."""
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cachecast.results.reader import read_info
+from cachecast_datasets.errors import BadInput
+from cachecast_sim.fleet.config import FleetConfig, fleet_config
+
+_LARGEST = 1 << 20  # bytes of a fleet file; more is some other file
+
+
+def load_fleet(path: Path, overrides: Sequence[str]) -> FleetConfig:
+    """The fleet of the file with `--set a.b=c` applied. BadInput says what is wrong, and where."""
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise BadInput(f"{path}: cannot be read ({problem.strerror})") from None
+    if len(data) > _LARGEST:
+        raise BadInput(f"{path}: has {len(data):,} bytes, expected a fleet file (TOML)")
+    try:
+        tables = tomllib.loads(data.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise BadInput(f"{path}: is not TOML: {problem}") from None
+    for override in overrides:
+        _set(tables, override)
+    try:
+        return fleet_config(tables)
+    except BadInput as problem:
+        raise BadInput(f"{path}: {problem}") from None
+
+
+def _set(tables: dict[str, Any], override: str) -> None:
+    """One `a.b=value`; a value that is no TOML is a string."""
+    name, equals, text = override.partition("=")
+    steps = [step.strip() for step in name.split(".")]
+    if not equals or not all(steps):
+        raise BadInput(f"--set {override}: expected table.field=value, as engine.blocks=300")
+    *outer, last = steps
+    table: Any = tables
+    for step in outer:
+        if isinstance(table, list):
+            table = _entry(table, step, override)
+        else:
+            table = table.setdefault(step, {})
+        if not isinstance(table, dict | list):
+            raise BadInput(f"--set {override}: {step} is a value, expected a table")
+    if isinstance(table, list):
+        raise BadInput(f"--set {override}: expected the number of a table before the field")
+    table[last] = _value(text.strip())
+
+
+def _entry(tables: list[Any], step: str, override: str) -> Any:
+    if not step.isdigit() or not 1 <= int(step) <= len(tables):
+        raise BadInput(f"--set {override}: expected a number from 1 to {len(tables)}, not {step!r}")
+    return tables[int(step) - 1]
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        return text
+
+
+class FilesBeside:
+    """What a fleet file points to; relative paths count from the fleet file's folder, else from
+    where the command runs."""
+
+    def __init__(self, fleet: Path) -> None:
+        self._folder = fleet.parent
+
+    def text(self, path: str) -> str:
+        """The whole file as UTF-8 text. BadInput if it cannot be read."""
+        place = self._place(path)
+        try:
+            return place.read_text("utf-8-sig")
+        except OSError as problem:
+            raise BadInput(f"{place}: cannot be read ({problem.strerror})") from None
+        except UnicodeDecodeError:
+            raise BadInput(f"{place}: is not text, expected UTF-8") from None
+
+    def step_durations_ns(self, run: str) -> Sequence[int]:
+        """Durations of a replay's steps in order. BadInput if the folder is no such run."""
+        place = self._place(run)
+        read_info(place)
+        raise BadInput(f"{place}: the run has no table `steps`, expected the run of a replay")
+
+    def _place(self, path: str) -> Path:
+        beside = self._folder / path
+        return beside if beside.exists() else Path(path)

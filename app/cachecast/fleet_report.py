@@ -1,0 +1,98 @@
+"""A fleet run in the shapes of the JSON contract (design §10)."""
+
+from decimal import Decimal
+from typing import Any
+
+from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.run import FleetRun
+from cachecast_sim.fleet.summary import NS, Spread, spread, spread_of_counts
+
+
+def fleet_json(run: FleetRun) -> dict[str, Any]:
+    """What `simulate --json` prints."""
+    totals = run.totals
+    return {
+        "requests": totals.requests + run.skipped,
+        "completed": totals.completed,
+        "rejected": totals.rejected,
+        "skipped": run.skipped,
+        "prompt_tokens": totals.prompt_tokens,
+        "output_tokens": totals.output_tokens,
+        "hit_tokens": totals.hit_tokens,
+        "loaded_tokens": totals.loaded_tokens,
+        "token_hit_ratio": totals.token_hit_ratio,
+        "preemptions": run.preemptions,
+        "readmission_hit_tokens": totals.readmission_hit_tokens,
+        "evicted_blocks": run.evicted_blocks,
+        "steps": run.steps,
+        "ttft_s": _spread_json(spread(totals.ttft_ns)),
+        "itl_s": _spread_json(spread_of_counts(run.gaps_ns)),
+        "e2e_s": _spread_json(spread(totals.e2e_ns)),
+        "makespan_s": totals.makespan_s,
+        "servers": run.config.servers,
+        "gpu_hours": run.gpu_hours(),
+        "cost": cost_json(run),
+        "misses": [
+            {"reason": reason, "requests": totals.missed_requests[reason], "tokens": tokens}
+            for reason, tokens in sorted(totals.misses.items(), key=lambda item: -item[1])
+        ],
+        "tiers": [
+            {
+                "name": tier.name,
+                "capacity_blocks": tier.capacity_blocks,
+                "written_blocks": tier.written_blocks,
+                "read_blocks": tier.read_blocks,
+                "evicted_blocks": tier.evicted_blocks,
+            }
+            for tier in run.tiers
+        ],
+        "assumptions": run.assumptions(),
+    }
+
+
+def _spread_json(found: Spread | None) -> dict[str, float] | None:
+    if found is None:
+        return None
+    return {"mean": found.mean, "p50": found.p50, "p90": found.p90, "p99": found.p99}
+
+
+def cost_json(run: FleetRun) -> dict[str, str] | None:
+    """The GPUs' price over the makespan, exact; None where the fleet file names no price."""
+    cost = run.cost()
+    if cost is None:
+        return None
+    total, currency = cost
+    return {"currency": currency, "total": format(total, "f")}
+
+
+def row_json(job: Job) -> dict[str, Any]:
+    """One request, as `--per-request` prints it; seconds from the log's origin."""
+    return {
+        "request_id": job.request_id,
+        "status": job.status,
+        "server": job.server,
+        "decode_server": job.decode_server,
+        "prompt_tokens": job.prompt_tokens,
+        "output_tokens": job.output_tokens,
+        "hit_tokens": job.hit_tokens,
+        "loaded_tokens": job.loaded_tokens,
+        "readmission_hit_tokens": job.readmission_hit_tokens,
+        "preemptions": job.preemptions,
+        "arrival_s": job.arrival_ns / NS,
+        "scheduled_s": _seconds(job.scheduled_ns),
+        "first_token_s": _seconds(job.first_token_ns),
+        "end_s": _seconds(job.end_ns),
+        "reason": job.reason,
+        "misses": [{"reason": reason, "tokens": tokens} for reason, tokens in job.misses],
+    }
+
+
+def _seconds(time_ns: int | None) -> float | None:
+    return None if time_ns is None else time_ns / NS
+
+
+def per_hour(total: Decimal, makespan_s: float) -> Decimal | None:
+    """Money an hour of the run; None for a run without length."""
+    if not makespan_s:
+        return None
+    return total * 3600 / Decimal(str(makespan_s))

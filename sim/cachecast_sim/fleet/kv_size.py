@@ -1,0 +1,62 @@
+"""How large a server's cache is: stated, or computed from the memory and the model."""
+
+from dataclasses import dataclass
+
+from cachecast_datasets.errors import BadInput
+from cachecast_sim.fleet.config import FleetConfig, TierTable
+from cachecast_sim.latency.catalog import model_shape
+from cachecast_sim.latency.files import LatencyFiles
+from cachecast_sim.latency.kv_memory import gpu_memory, kv_blocks, kv_bytes_per_token
+
+GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class KvSize:
+    """Blocks of one server (vLLM's null block included), and the bytes of a token where known."""
+
+    blocks: int
+    bytes_per_token: int | None
+    assumptions: tuple[str, ...] = ()
+
+    def tier_blocks(self, tier: TierTable, block_tokens: int) -> int:
+        """The capacity of a tier in blocks. BadInput where its GiB do not make a block."""
+        if tier.blocks is not None:
+            return tier.blocks
+        assert tier.gib is not None, "one of blocks and gib was checked"
+        blocks = int(tier.gib * GIB) // (self.bytes_of_a_token(f"tier {tier.name}") * block_tokens)
+        if blocks < 1:
+            raise BadInput(f"tier {tier.name}: gib is {tier.gib:g}, expected room for a block")
+        return blocks
+
+    def bytes_of_a_token(self, asker: str) -> int:
+        """BadInput where neither a model nor `kv_bytes_per_token` says it."""
+        if self.bytes_per_token is None:
+            raise BadInput(
+                f"{asker} needs the KV bytes of a token, expected kv_bytes_per_token at the top "
+                "of the file, or engine.model"
+            )
+        return self.bytes_per_token
+
+
+def kv_size(config: FleetConfig, files: LatencyFiles) -> KvSize:
+    """The cache of one server. BadInput for an unknown model, or one that does not fit."""
+    engine = config.engine
+    per_token = config.kv_bytes_per_token
+    assumptions: tuple[str, ...] = ()
+    shape = None
+    if engine.model is not None:
+        shape = model_shape(engine.model, files)
+        if per_token is None:
+            per_token = kv_bytes_per_token(shape, engine.tensor_parallel) * engine.tensor_parallel
+    stated = engine.blocks if config.fleet.engine == "vllm" else None
+    if config.fleet.engine == "sglang" and engine.tokens is not None:
+        stated = engine.tokens // engine.block_tokens
+    if stated is None:
+        assert shape is not None, "checked with the file"
+        names = ("memory_gib", "gpu_memory_utilization", "activation_reserve_gib")
+        table = {name: getattr(engine, name) for name in names if getattr(engine, name) is not None}
+        memory = gpu_memory(table)
+        stated = kv_blocks(memory, shape, engine.block_tokens, engine.tensor_parallel)
+        assumptions = memory.assumptions()
+    return KvSize(stated, per_token, assumptions)

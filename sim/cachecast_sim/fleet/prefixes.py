@@ -1,0 +1,115 @@
+"""Which prompts share which prefix: a path-compressed tree over the ids of a log's token blocks.
+
+Ids name whole prefixes (equal id, equal prompt up to there), so a prompt is a few segments of the
+tree, and one segment stands for a run of blocks of any length. Positions are engine blocks from the
+start of the prompt.
+"""
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+ENDLESS = 1 << 60
+
+
+class Segment:
+    """A run of blocks that lie behind each other in every prompt that holds the last of them.
+
+    `start` is the first one's position. `ids` are the log's ids of the run; a job's own output has
+    none. `computed_to` is the position up to which some server ever held the run.
+    """
+
+    __slots__ = ("computed_to", "ids", "start")
+
+    def __init__(self, start: int, ids: "array[int] | None" = None) -> None:
+        self.start = start
+        self.ids = ids if ids is not None else array("Q")
+        self.computed_to = start
+
+
+class Piece(NamedTuple):
+    """The blocks [low, high) of a job's sequence, and the segment that they belong to."""
+
+    segment: Segment
+    low: int
+    high: int
+
+
+Path = list[Piece]
+
+
+class PrefixTree:
+    """Every prefix that has come by, as segments.
+
+    `blocks_per_id` engine blocks make one block of the log. Memory: 8 bytes an id and a few hundred
+    a segment; it is what tells a block that was evicted from one that was never seen.
+    """
+
+    def __init__(self, blocks_per_id: int = 1) -> None:
+        self.blocks_per_id = blocks_per_id
+        self._by_first_id: dict[int, Segment] = {}
+
+    def enter(self, ids: Sequence[int]) -> tuple[Path, int]:
+        """The path of a prompt's whole blocks, and how many of its ids an earlier prompt had.
+
+        ValueError if an id stands at another position than before: then ids do not name prefixes.
+        """
+        per_id, by_first = self.blocks_per_id, self._by_first_id
+        path: Path = []
+        at, count, whole = 0, len(ids), True
+        segment = None
+        while at < count:
+            found = by_first.get(ids[at])
+            if found is None:
+                break
+            segment = found
+            if segment.start != at * per_id:
+                raise _misplaced(ids[at], at, segment.start // per_id)
+            known = segment.ids
+            length = _common(known, ids, at, count)
+            path.append(Piece(segment, at * per_id, (at + length) * per_id))
+            at += length
+            whole = length == len(known)
+        if at == count:
+            return path, at
+        if segment is not None and whole:  # nobody went on from here otherwise: no new segment
+            segment.ids.extend(ids[at:])
+            path[-1] = Piece(segment, segment.start, count * per_id)
+        else:
+            segment = Segment(at * per_id, array("Q", ids[at:]))
+            by_first[ids[at]] = segment
+            path.append(Piece(segment, segment.start, count * per_id))
+        return path, at
+
+    def enter_partial(self, block_id: int, low: int, high: int) -> tuple[Piece, bool]:
+        """The whole engine blocks [low, high) inside a log's partial last block; if seen before."""
+        segment = self._by_first_id.get(block_id)
+        if segment is not None:
+            if segment.start != low:
+                at = low // self.blocks_per_id
+                raise _misplaced(block_id, at, segment.start // self.blocks_per_id)
+            return Piece(segment, low, high), True
+        segment = self._by_first_id[block_id] = Segment(low, array("Q", [block_id]))
+        return Piece(segment, low, high), False
+
+
+def _misplaced(block_id: int, at: int, before: int) -> ValueError:
+    return ValueError(
+        f"block id {block_id} is block {at} here and was block {before} of an earlier prompt, "
+        "expected ids that name whole prefixes"
+    )
+
+
+def _common(known: "array[int]", ids: Sequence[int], at: int, count: int) -> int:
+    """How many leading ids of `known` equal `ids[at:]`; equal ids have equal prefixes."""
+    length = min(len(known), count - at)
+    if known[length - 1] == ids[at + length - 1]:
+        return length
+    low, high = 1, length - 1  # known[low-1] equals; known[high] does not
+    while low < high:
+        middle = (low + high + 1) // 2
+        if known[middle - 1] == ids[at + middle - 1]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,181 @@
+"""A log's run through a fleet that a file describes."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+
+from cachecast_datasets.errors import BadInput
+from cachecast_datasets.request import Request
+from cachecast_sim.fleet.closed_loop import ClosedLoop, Key, Pauses
+from cachecast_sim.fleet.config import FleetConfig
+from cachecast_sim.fleet.content import ContentError, JobMaker, NoPrompt
+from cachecast_sim.fleet.eviction import Uses
+from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.kv_size import kv_size
+from cachecast_sim.fleet.routers import ROUTERS, RouterSettings
+from cachecast_sim.fleet.servers import ServerMaker
+from cachecast_sim.fleet.sglang.server import SglangServer
+from cachecast_sim.fleet.summary import NS, FleetTotals
+from cachecast_sim.fleet.tiers import Tier
+from cachecast_sim.fleet.timeline import Timeline
+from cachecast_sim.fleet.vllm.server import VllmServer
+from cachecast_sim.fleet.world import FleetWorld
+from cachecast_sim.latency.files import LatencyFiles, NoFiles
+
+
+class FleetRun:
+    """One run. `jobs` gives every request that can be served once, in log order; totals, timeline
+    and assumptions are complete after the last of them.
+
+    Open loop: memory is bounded by the jobs in flight, the caches and 8 bytes a distinct block.
+    Closed loop, or a clairvoyant tier: the whole log's jobs are held.
+    """
+
+    def __init__(self, config: FleetConfig, files: LatencyFiles | None = None) -> None:
+        """BadInput for a model, a file or a hardware that does not exist or does not fit."""
+        self.config = config
+        self.totals = FleetTotals()
+        self.timeline = Timeline(config.servers)
+        self.skipped = 0  # requests without a prompt size
+        self.engines: Sequence[VllmServer | SglangServer] = ()
+        files = files or NoFiles()
+        self._kv = kv_size(config, files)
+        self._content = JobMaker(config.engine.block_tokens, config.engine.ignore_output)
+        self._pauses = Pauses()
+        self._loop: ClosedLoop | None = None
+        clairvoyant = any(tier.policy == "clairvoyant" for tier in config.tiers)
+        self._uses = Uses() if clairvoyant else None
+        self._maker = ServerMaker(config, self._kv, files, self._uses)
+        self._world = FleetWorld(self._ended, self.timeline.sample)
+        self._connect()
+
+    def jobs(self, requests: Iterable[Request]) -> Iterator[Job]:
+        """The requests, served. BadInput for a request whose blocks the engine cannot cache."""
+        source = self._served(requests)
+        if self._uses is not None:
+            known = list(source)
+            for job, _, _ in known:
+                self._uses.add(job)
+            source = iter(known)
+        if self.config.fleet.loop == "closed":
+            self._loop = ClosedLoop(source)
+            arriving: Iterable[Job] = self._loop.first
+        else:
+            arriving = (job for job, _, _ in source)
+        add, admitted = self.totals.add, self.timeline.admitted
+        for job in self._world.run(arriving):
+            add(job)
+            admitted(job)
+            yield job
+
+    @property
+    def gaps_ns(self) -> dict[int, int]:
+        """Nanoseconds between two tokens of a request: how often, over all servers."""
+        found: dict[int, int] = {}
+        for engine in self.engines:
+            for gap_ns, count in engine.gaps.items():
+                found[gap_ns] = found.get(gap_ns, 0) + count
+        return found
+
+    @property
+    def preemptions(self) -> int:
+        return sum(engine.preemptions for engine in self.engines)
+
+    @property
+    def evicted_blocks(self) -> int:
+        """Blocks that lost their content on a GPU for want of room."""
+        return sum(engine.evicted_blocks for engine in self.engines)
+
+    @property
+    def steps(self) -> int:
+        return sum(engine.steps for engine in self.engines)
+
+    def gpu_hours(self) -> float:
+        """Every GPU of the fleet counts from the first arrival to the last end."""
+        return self.config.gpus * self.totals.makespan_s / 3600
+
+    @property
+    def tiers(self) -> list[Tier]:
+        """All tiers below the GPUs."""
+        return self._maker.tiers
+
+    def cost(self) -> tuple[Decimal, str] | None:
+        """(total, currency) of the GPU hours, exact; None where the file names no price."""
+        table = self.config.cost
+        if table is None:
+            return None
+        totals = self.totals
+        span_ns = 0
+        if totals.first_arrival_ns is not None and totals.completed:
+            span_ns = totals.last_end_ns - totals.first_arrival_ns
+        hours = Decimal(self.config.gpus * span_ns) / (3600 * NS)
+        return (hours * Decimal(table.gpu_hour)).quantize(Decimal("1e-12")), table.currency
+
+    def assumptions(self) -> list[str]:
+        """What the run took for granted."""
+        found = [*self._kv.assumptions]
+        for latency in self._maker.latencies:
+            found += latency.assumptions()
+        seen = self._content.seen
+        if seen.prompts_estimated:
+            found.append(
+                f"{seen.prompts_estimated:,} requests do not say their prompt tokens: the estimate "
+                "of their content blocks is taken"
+            )
+        if seen.outputs_unknown:
+            found.append(
+                f"{seen.outputs_unknown:,} requests do not say their output tokens: taken as 1"
+            )
+        if seen.from_content_blocks:
+            found.append(
+                "token blocks follow from content blocks: a content block that differs anywhere "
+                "shares none of its tokens"
+            )
+        if self._pauses.guessed:
+            found.append(
+                f"{self._pauses.guessed:,} pauses between turns are unknown: the time between the "
+                "two arrivals is taken"
+            )
+        if self.skipped:
+            found.append(f"{self.skipped:,} requests without a prompt size were left out")
+        return list(dict.fromkeys(found))
+
+    def _served(self, requests: Iterable[Request]) -> Iterator[tuple[Job, Key, int]]:
+        """(job, session and agent, pause before it) of each request that can be served."""
+        closed = self.config.fleet.loop == "closed"
+        make = self._content.job
+        for request in requests:
+            try:
+                job = make(request)
+            except NoPrompt:
+                self.skipped += 1
+                continue
+            except ContentError as problem:
+                raise BadInput(f"request {request.request_id}: {problem}") from None
+            pause_ns = self._pauses.before(request) if closed else 0
+            yield job, (request.session_id, request.agent_id), pause_ns
+
+    def _ended(self, job: Job, now_ns: int) -> None:
+        if self._loop is not None:
+            self._loop.ended(job, now_ns, self._world.arrive_at)
+
+    def _connect(self) -> None:
+        fleet, make, world = self.config.fleet, self._maker, self._world
+        settings = RouterSettings(fleet.router_balance)
+        if fleet.prefill_servers is None or fleet.decode_servers is None:
+            one = make.sglang if fleet.engine == "sglang" else make.vllm
+            self.engines = [one(world.finished) for _ in range(fleet.servers)]
+            world.connect(self.engines, ROUTERS[fleet.router](self.engines, settings))
+            return
+        givers = [
+            make.vllm(world.finished, hand_over=world.hand_over)
+            for _ in range(fleet.prefill_servers)
+        ]
+        takers = [
+            make.vllm(world.finished, receive=world.receive) for _ in range(fleet.decode_servers)
+        ]
+        self.engines = [*givers, *takers]
+        world.connect(givers, ROUTERS[fleet.router](givers, settings))
+        world.connect_decode(
+            givers, takers, ROUTERS[fleet.decode_router](takers, settings),
+            [make.link() for _ in takers], self._kv.bytes_of_a_token("a transfer"),
+        )  # fmt: skip

@@ -1,0 +1,52 @@
+"""The latency models by name, and the one that a `[latency]` table asks for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cachecast_datasets.errors import BadInput
+from cachecast_sim.latency import fitted, fixed, linear, recorded, roofline
+from cachecast_sim.latency.fields import nearest, text
+from cachecast_sim.latency.files import LatencyFiles, NoFiles
+from cachecast_sim.latency.model import LatencyModel
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyKind:
+    """The fields of a kind with what they mean, and what makes a model of a table."""
+
+    fields: Mapping[str, str]
+    build: Callable[[Mapping[str, object], LatencyFiles], LatencyModel]
+
+
+LATENCY_MODELS: dict[str, LatencyKind] = {
+    "linear": LatencyKind(linear.FIELDS, linear.linear_model),
+    "fixed": LatencyKind(fixed.FIELDS, fixed.fixed_model),
+    "roofline": LatencyKind(roofline.FIELDS, roofline.roofline_model),
+    "fitted": LatencyKind(fitted.FIELDS, fitted.fitted_model),
+    "recorded": LatencyKind(recorded.FIELDS, recorded.recorded_model),
+}
+
+
+def latency_of(table: Mapping[str, object], files: LatencyFiles | None = None) -> LatencyModel:
+    """A new model (one for each server) as the `[latency]` table of a fleet file says.
+
+    Fields of other kinds are ignored, so that `--set latency.kind=…` works; one that no kind has is
+    BadInput, as are an unknown kind, a missing field and a bad value. `files` reads what the table
+    points to.
+    """
+    check_latency_fields(table)
+    if table.get("kind") is None:
+        raise BadInput(f"latency.kind is missing; known: {', '.join(LATENCY_MODELS)}")
+    name = text(table, "latency", "kind")
+    kind = LATENCY_MODELS.get(name)
+    if kind is None:
+        raise BadInput(f"latency.kind is {name!r}{nearest(name, LATENCY_MODELS)}")
+    return kind.build(table, files or NoFiles())
+
+
+def check_latency_fields(table: Mapping[str, object]) -> None:
+    """BadInput for a field that no kind of latency model has."""
+    known = ["kind", *dict.fromkeys(f for kind in LATENCY_MODELS.values() for f in kind.fields)]
+    for name in table:
+        if name not in known:
+            raise BadInput(f"latency.{name}: unknown field{nearest(name, known)}")

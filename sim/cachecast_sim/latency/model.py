@@ -1,0 +1,72 @@
+"""What the step loop asks of a latency model: whole nanoseconds, never a float."""
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Protocol
+
+
+class LatencyModel(Protocol):
+    """How long the steps of one server take.
+
+    A model object belongs to one server: `recorded` hands out its durations in order and `fitted`
+    remembers how far it went beyond its calibration. No duration shrinks when a count grows.
+    """
+
+    __slots__ = ()
+
+    def step_ns(
+        self, prefill_tokens: int, prefill_requests: int, prefill_context: int,
+        decode_requests: int, decode_context: int,
+    ) -> int:  # fmt: skip
+        """Duration of one engine step that runs now, whole nanoseconds, >= 1.
+
+        prefill_tokens: prompt tokens (or resumed output) computed in this step, over
+        prefill_requests requests. prefill_context: their attention pairs, the sum over these
+        requests of new * (already computed tokens) + new * (new + 1) / 2.
+        decode_requests: requests that compute one token each. decode_context: the sum of their
+        lengths before the step, so each token's pairs with itself and all before it.
+        """
+        ...
+
+    def decode_ends_ns(self, requests: int, context: int, steps: int) -> Sequence[int]:
+        """Ends, relative to now, of `steps` successive decode-only steps of the same requests.
+
+        The context grows by `requests` each step. Equal to adding up `step_ns` step by step. A
+        range where all steps last equally long, so that it costs nothing. These steps have not run
+        yet: `taken` says how many of them did.
+        """
+        ...
+
+    def taken(self, steps: int) -> None:
+        """The first `steps` steps of the latest `decode_ends_ns` really ran (0 to all of them).
+
+        To be called once after each `decode_ends_ns` whose steps were used; a step asked for with
+        `step_ns` counts as run at once. Most models need not know.
+        """
+        return
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Sentences for the result's assumptions, complete once the run has ended."""
+        return ()
+
+
+def equal_ends_ns(step_ns: int, steps: int) -> range:
+    """Ends of steps that all last equally long."""
+    return range(step_ns, step_ns * steps + 1, step_ns)
+
+
+def growing_ends_ns(
+    step_ns: Callable[[int], int], requests: int, context: int, steps: int
+) -> Sequence[int]:
+    """Ends of decode steps whose duration depends on the context and never shrinks as it grows.
+
+    `step_ns(context)` is the duration of one step. The range of `equal_ends_ns` where the last
+    step lasts as long as the first.
+    """
+    if steps < 1:
+        return ()
+    first, last = step_ns(context), step_ns(context + requests * (steps - 1))
+    if first == last:
+        return equal_ends_ns(first, steps)
+    contexts = range(context, context + requests * steps, requests)
+    return list(accumulate(map(step_ns, contexts)))

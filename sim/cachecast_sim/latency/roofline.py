@@ -1,0 +1,153 @@
+"""`roofline`: the slower of arithmetic and memory traffic, from model shape and data sheet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from cachecast_sim.latency.catalog import hardware_named, model_shape
+from cachecast_sim.latency.exact import NS_PER_S
+from cachecast_sim.latency.fields import number, text, whole
+from cachecast_sim.latency.files import LatencyFiles
+from cachecast_sim.latency.hardware import Hardware
+from cachecast_sim.latency.model import LatencyModel, growing_ends_ns
+from cachecast_sim.latency.shape import ModelShape
+from cachecast_sim.latency.work import attended, experts_read, work_of
+
+FIELDS = {
+    "model": "name in the catalogue, or the path of a HF-style config.json",
+    "hardware": "name of a GPU in the catalogue",
+    "tensor_parallel": "GPUs that share one model, 1 by default",
+    "compute_efficiency": "share of the sheet's FLOP/s that is reached, above 0 to 1; 1 by default",
+    "memory_efficiency": "share of the sheet's memory bandwidth, likewise",
+    "interconnect_efficiency": "share of the sheet's link bandwidth, likewise",
+    "step_overhead_s": "seconds added to every step (scheduler, launches); 0 by default",
+    "weight_dtype": "dtype of the weights instead of the config's",
+    "expert_dtype": "dtype of the experts' weights, that of `weight_dtype` by default",
+    "kv_dtype": "dtype of the KV cache instead of the config's",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """What of the data sheet is reached, and what a step costs besides."""
+
+    tensor_parallel: int = 1
+    compute_efficiency: Decimal = Decimal(1)
+    memory_efficiency: Decimal = Decimal(1)
+    interconnect_efficiency: Decimal = Decimal(1)
+    step_overhead_s: Decimal = Decimal(0)
+
+
+class RooflineModel(LatencyModel):
+    """step = max(FLOPs / FLOP/s, bytes / bytes/s) + all-reduce + overhead, on each rank alike."""
+
+    __slots__ = (
+        "_bytes_ns", "_hardware", "_link_ns", "_overhead_ns", "_pair_ns", "_roof", "_row_ns",
+        "_shape", "_token_ns", "_work",
+    )  # fmt: skip
+
+    def __init__(self, shape: ModelShape, hardware: Hardware, roof: Roof) -> None:
+        self._shape, self._hardware, self._roof = shape, hardware, roof
+        work = self._work = work_of(shape, roof.tensor_parallel)
+        plain = self._flop_ns(shape.embedding_dtype)
+        self._token_ns = work.token_flops * self._flop_ns(shape.weight_dtype)
+        self._token_ns += work.expert_flops * self._flop_ns(shape.expert_dtype)
+        self._row_ns = work.row_flops * plain
+        self._pair_ns = (work.prefill_pair_flops * plain, work.decode_pair_flops * plain)
+        self._bytes_ns = float(NS_PER_S / (hardware.memory_bytes_per_s * roof.memory_efficiency))
+        self._link_ns = self._all_reduce_ns()
+        self._overhead_ns = float(roof.step_overhead_s * NS_PER_S)
+
+    def step_ns(
+        self, prefill_tokens: int, prefill_requests: int, prefill_context: int,
+        decode_requests: int, decode_context: int,
+    ) -> int:  # fmt: skip
+        """The slower of compute and memory, plus what does not overlap with them."""
+        tokens = prefill_tokens + decode_requests
+        compute = self.compute_ns(
+            prefill_tokens, prefill_requests, prefill_context, decode_requests, decode_context
+        )
+        memory = self.memory_ns(tokens, decode_requests, decode_context)
+        whole_ns = max(compute, memory) + tokens * self._link_ns + self._overhead_ns
+        return max(1, int(whole_ns + 0.5))
+
+    def compute_ns(
+        self, prefill_tokens: int, prefill_requests: int, prefill_context: int,
+        decode_requests: int, decode_context: int,
+    ) -> float:  # fmt: skip
+        """Time of the arithmetic alone: matrices, the head for each request, attention pairs."""
+        prefill_ns, decode_ns = self._pair_ns
+        prefill_pairs = attended(self._shape, prefill_context, prefill_tokens)
+        decode_pairs = attended(self._shape, decode_context, decode_requests)
+        return (
+            (prefill_tokens + decode_requests) * self._token_ns
+            + (prefill_requests + decode_requests) * self._row_ns
+            + prefill_pairs * prefill_ns
+            + decode_pairs * decode_ns
+        )
+
+    def memory_ns(self, tokens: int, decode_requests: int, decode_context: int) -> float:
+        """Time to move weights once, the KV cache that decode reads and the KV that is written."""
+        work, shape = self._work, self._shape
+        read = attended(shape, decode_context, decode_requests) + shape.layers * tokens
+        moved = work.fixed_bytes + read * work.kv_layer_bytes
+        experts = shape.experts
+        if experts is None:
+            return moved * self._bytes_ns
+        routed = work.expert_bytes * experts_read(experts.count, experts.per_token, tokens)
+        return (moved + routed) * self._bytes_ns
+
+    def decode_ends_ns(self, requests: int, context: int, steps: int) -> Sequence[int]:
+        """A range as long as the growing context stays below the roof."""
+        return growing_ends_ns(
+            lambda length: self.step_ns(0, 0, 0, requests, length), requests, context, steps
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Where the figures come from and what is idealised."""
+        hardware, roof, shape = self._hardware, self._roof, self._shape
+        found = [
+            f"step times are a roofline of {shape.name} on {roof.tensor_parallel} × "
+            f"{hardware.name} ({hardware.source}, read {hardware.checked}) at "
+            f"{roof.compute_efficiency} of its FLOP/s, {roof.memory_efficiency} of its memory and "
+            f"{roof.interconnect_efficiency} of its link bandwidth, plus {roof.step_overhead_s} s"
+        ]
+        if roof.compute_efficiency == roof.memory_efficiency == 1:
+            found.append("no real engine reaches a data sheet: these step times are lower bounds")
+        if shape.experts is not None:
+            found.append("a step reads as many experts as evenly spread routing would choose")
+        if shape.weight_dtype == "fp8" and hardware.fp8_flops_per_s is None:
+            found.append(
+                f"{hardware.name} has no FP8 units: FP8 weights compute at the 16-bit rate"
+            )
+        return tuple(found)
+
+    def _flop_ns(self, dtype: str) -> float:
+        rate = self._hardware.flops_per_s(dtype) * self._roof.compute_efficiency
+        return float(NS_PER_S / rate)
+
+    def _all_reduce_ns(self) -> float:
+        """For each token: a ring passes 2 (n - 1) / n of the data through each link, one way."""
+        ranks = self._roof.tensor_parallel
+        one_way = self._hardware.interconnect_bytes_per_s / 2 * self._roof.interconnect_efficiency
+        passed = Decimal(2 * (ranks - 1) * self._work.all_reduce_bytes) / ranks
+        return float(passed * NS_PER_S / one_way)
+
+
+def roofline_model(table: Mapping[str, object], files: LatencyFiles) -> RooflineModel:
+    """The model that the table describes; BadInput for an unknown name or a bad value."""
+    given = {
+        name: text(table, "latency", name) if table.get(name) is not None else None
+        for name in ("weight_dtype", "expert_dtype", "kv_dtype")
+    }
+    shape = model_shape(text(table, "latency", "model"), files).in_dtypes(
+        given["weight_dtype"], given["expert_dtype"], given["kv_dtype"]
+    )
+    compute, memory, link = (
+        number(table, "latency", f"{name}_efficiency", "0.001", "1", "1")
+        for name in ("compute", "memory", "interconnect")
+    )
+    ranks = whole(table, "latency", "tensor_parallel", 1, 1024, 1)
+    overhead = number(table, "latency", "step_overhead_s", "0", "86400", "0")
+    roof = Roof(ranks, compute, memory, link, overhead)
+    return RooflineModel(shape, hardware_named(text(table, "latency", "hardware")), roof)
