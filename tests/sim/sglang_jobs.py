@@ -101,7 +101,7 @@ def check(cache: RadixCache) -> None:
     pages = []
     for prefix, node in prefixes:
         assert node.low < node.high == len(prefix)
-        assert all(segment is child.pieces[0].segment for segment, child in node.children.items())
+        assert all(segment is child.pieces[0][0] for segment, child in node.children.items())
         assert all(child.parent is node for child in node.children.values())
         assert sum(child.locks for child in node.children.values()) <= node.locks
         pages += [prefix[: end + 1] for end in range(node.low, node.high)]

@@ -18,7 +18,7 @@ class Request:
     """A running request in both caches."""
 
     def __init__(self, fast: RadixCache, slow: SlowRadix, path: Path) -> None:
-        ids = pages_of(path, path[-1].high)
+        ids = pages_of(path, path[-1][2])
         self.slow, self.ids = slow, ids
         self.shared = slow.match(ids)
         slow.lock(ids[: self.shared])

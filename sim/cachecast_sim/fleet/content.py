@@ -59,7 +59,7 @@ class JobMaker:
         if tree is None:
             tree = self._trees[per_id] = PrefixTree(per_id)
         path, shared = self._enter(tree, ids, per_id, known)
-        path.append(Piece(Segment(known), known, ENDLESS))
+        path.append((Segment(known), known, ENDLESS))
         index = self._made
         self._made += 1
         return Job(

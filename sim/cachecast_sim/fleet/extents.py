@@ -1,7 +1,5 @@
 """Runs of cached blocks: the unit in which the block pool works, and the free queue of them."""
 
-from typing import NamedTuple
-
 from cachecast_sim.fleet.prefixes import Segment
 
 
@@ -26,12 +24,8 @@ class Extent:
         self.freed_ns = 0
 
 
-class Holding(NamedTuple):
-    """What one job holds: [low, high) of `extent`, and what has been split off below it since."""
-
-    extent: Extent
-    low: int
-    high: int
+# (extent, low, high): one job holds [low, high) of `extent`, and what was split off below it since
+Holding = tuple[Extent, int, int]
 
 
 class Residence:

@@ -6,7 +6,10 @@ from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.prefixes import Segment
 
 # of several reasons the request's own is the first of these (design §5)
-_FIRST = ("concurrent_with_writer", "ttl_expired", "evicted", "routed_elsewhere")
+_FIRST = (
+    "concurrent_with_writer", "ttl_expired", "evicted", "routed_elsewhere", "last_token_rule",
+    "cold_start",
+)  # fmt: skip
 
 
 class Memory(Protocol):
@@ -49,26 +52,20 @@ def explain(job: Job, hit_blocks: int, pool: Memory, block_tokens: int) -> None:
     shared = max(somewhere, min(job.shared_blocks, usable))
     gone = "ttl_expired" if expired is not None and expired <= hit_blocks else "evicted"
     new = "new_content" if job.shared_blocks or hit_blocks else "cold_start"
+    # the last block may be there and must be computed all the same
+    last = block_tokens if whole > usable and job.shared_blocks >= whole else 0
     runs = (
-        (gone, here - hit_blocks), ("routed_elsewhere", somewhere - here),
-        ("concurrent_with_writer", shared - somewhere),
-    )  # fmt: skip
-    misses = [(reason, blocks * block_tokens) for reason, blocks in runs if blocks]
-    found = {reason for reason, _ in misses}
-    job.reason = next((reason for reason in _FIRST if reason in found), None)
-    at = shared
-    if (
-        whole > usable and job.shared_blocks >= whole
-    ):  # the last block is there, yet must be computed
-        misses += _positive((new, (usable - at) * block_tokens), ("last_token_rule", block_tokens))
-        job.reason = job.reason or "last_token_rule"
-    else:
-        misses += _positive((new, (whole - at) * block_tokens))
-    misses += _positive(("block_rounding", prompt - whole * block_tokens))
-    if new == "cold_start" and job.reason is None:
-        job.reason = new
-    job.misses = tuple(misses)
-
-
-def _positive(*misses: tuple[str, int]) -> list[tuple[str, int]]:
-    return [(reason, tokens) for reason, tokens in misses if tokens]
+        (gone, (here - hit_blocks) * block_tokens),
+        ("routed_elsewhere", (somewhere - here) * block_tokens),
+        ("concurrent_with_writer", (shared - somewhere) * block_tokens),
+        (new, (whole - shared) * block_tokens - last),
+        ("last_token_rule", last),
+        ("block_rounding", prompt - whole * block_tokens),
+    )
+    job.misses = tuple([run for run in runs if run[1]])
+    found = {reason for reason, _ in job.misses}
+    job.reason = None
+    for reason in _FIRST:
+        if reason in found:
+            job.reason = reason
+            break

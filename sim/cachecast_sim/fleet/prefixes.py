@@ -7,9 +7,11 @@ start of the prompt.
 
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
 
 ENDLESS = 1 << 60
+
+
+_NO_IDS = array("Q")  # of every segment that is a job's own; nobody extends those
 
 
 class Segment:
@@ -23,18 +25,13 @@ class Segment:
 
     def __init__(self, start: int, ids: "array[int] | None" = None) -> None:
         self.start = start
-        self.ids = ids if ids is not None else array("Q")
+        self.ids = ids if ids is not None else _NO_IDS
         self.computed_to = start
 
 
-class Piece(NamedTuple):
-    """The blocks [low, high) of a job's sequence, and the segment that they belong to."""
-
-    segment: Segment
-    low: int
-    high: int
-
-
+# (segment, low, high): the blocks [low, high) of a job's sequence lie in that segment. A plain
+# tuple: several are made for every request, and a named one takes four times as long.
+Piece = tuple[Segment, int, int]
 Path = list[Piece]
 
 
@@ -67,18 +64,18 @@ class PrefixTree:
                 raise _misplaced(ids[at], at, segment.start // per_id)
             known = segment.ids
             length = _common(known, ids, at, count)
-            path.append(Piece(segment, at * per_id, (at + length) * per_id))
+            path.append((segment, at * per_id, (at + length) * per_id))
             at += length
             whole = length == len(known)
         if at == count:
             return path, at
         if segment is not None and whole:  # nobody went on from here otherwise: no new segment
             segment.ids.extend(ids[at:])
-            path[-1] = Piece(segment, segment.start, count * per_id)
+            path[-1] = (segment, segment.start, count * per_id)
         else:
             segment = Segment(at * per_id, array("Q", ids[at:]))
             by_first[ids[at]] = segment
-            path.append(Piece(segment, segment.start, count * per_id))
+            path.append((segment, segment.start, count * per_id))
         return path, at
 
     def enter_partial(self, block_id: int, low: int, high: int) -> tuple[Piece, bool]:
@@ -88,9 +85,9 @@ class PrefixTree:
             if segment.start != low:
                 at = low // self.blocks_per_id
                 raise _misplaced(block_id, at, segment.start // self.blocks_per_id)
-            return Piece(segment, low, high), True
+            return (segment, low, high), True
         segment = self._by_first_id[block_id] = Segment(low, array("Q", [block_id]))
-        return Piece(segment, low, high), False
+        return (segment, low, high), False
 
 
 def _misplaced(block_id: int, at: int, before: int) -> ValueError:

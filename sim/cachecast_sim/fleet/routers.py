@@ -57,7 +57,7 @@ def prefix_hash(servers: Sequence[ServerView], settings: RouterSettings) -> Rout
     """Equal first blocks go to the same server, whatever it has to do."""
 
     def route(job: Job, now_ns: int) -> int:
-        first = job.path[0].segment.ids if job.path else ()
+        first = job.path[0][0].ids if job.path else ()
         key = first[0] if first else job.index
         return int(xxhash.xxh64_intdigest(int(key).to_bytes(8, "little"))) % len(servers)
 

@@ -74,14 +74,14 @@ class ServerClock:
         self._next: Event | None = None
         self._next_ns = 0
 
-    def submit(self, job: Job) -> None:
-        self.wake(self.engine.submit(job, int(self._env.now)))
+    def submit(self, job: Job, now_ns: int) -> None:
+        """`job` arrives here now."""
+        self.wake(self.engine.submit(job, now_ns), now_ns)
 
-    def wake(self, at_ns: int | None) -> None:
+    def wake(self, at_ns: int | None, now_ns: int) -> None:
         """`advance` at that time, unless it comes earlier anyway."""
         if at_ns is not None and (self._next is None or at_ns < self._next_ns):
             self._next_ns = at_ns
-            now_ns = int(self._env.now)
             self._next = _At(self._env, at_ns - now_ns, self._at_boundary, AFTER_ARRIVALS)
 
     def _reached(self, event: Event) -> None:
@@ -157,8 +157,9 @@ class FleetWorld:
     def submit(self, job: Job) -> None:
         """`job` arrives now."""
         self._in_flight += 1
-        job.server = self._route(job, int(self.env.now))
-        self.clocks[job.server].submit(job)
+        now_ns = int(self.env.now)
+        job.server = server = self._route(job, now_ns)
+        self.clocks[server].submit(job, now_ns)
 
     def arrive_at(self, job: Job, at_ns: int) -> None:
         """`job` arrives at that time."""
@@ -182,7 +183,7 @@ class FleetWorld:
     def hand_over(self, job: Job, now_ns: int) -> None:
         """A job's prefill is done: it goes on to a server that decodes."""
         job.decode_server = self._decode_route(job, now_ns)
-        self._decode_clocks[job.decode_server].submit(job)
+        self._decode_clocks[job.decode_server].submit(job, now_ns)
 
     def receive(self, job: Job, tokens: int, now_ns: int) -> int:
         """The decode server has blocks for `job`: its K and V set out. When they are there."""
@@ -193,7 +194,7 @@ class FleetWorld:
         giver, clock = self._givers[job.server], self.clocks[job.server]
         _At(
             self.env, ready_ns - now_ns,
-            lambda event: clock.wake(giver.let_go(job, ready_ns)), WITH_ARRIVALS,
+            lambda event: clock.wake(giver.let_go(job, ready_ns), ready_ns), WITH_ARRIVALS,
         )  # fmt: skip
         return ready_ns
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from cachecast_sim.fleet.extents import Extent, Holding
-from cachecast_sim.fleet.prefixes import ENDLESS, Path, Piece, PrefixTree, Segment
+from cachecast_sim.fleet.prefixes import ENDLESS, Path, PrefixTree, Segment
 from cachecast_sim.fleet.vllm.pool import BlockPool
 
 
@@ -42,15 +42,15 @@ class Prompts:
         prefixes = [tokens[: end + 1] for end in range(len(tokens))]
         ids = [self.numbers.setdefault(prefix, len(self.numbers) + 1) for prefix in prefixes]
         path, _ = self.tree.enter(ids)
-        return [*path, Piece(Segment(len(ids)), len(ids), ENDLESS)]
+        return [*path, (Segment(len(ids)), len(ids), ENDLESS)]
 
 
 def keys_of(path: Path, low: int, high: int) -> list[Key]:
     """The keys of a path's blocks; a block's own segment and position name it in both pools."""
     return [
-        (piece.segment, at)
-        for piece in path
-        for at in range(max(piece.low, low), min(piece.high, high))
+        (segment, at)
+        for segment, start, end in path
+        for at in range(max(start, low), min(end, high))
     ]
 
 

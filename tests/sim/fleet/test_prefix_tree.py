@@ -30,7 +30,7 @@ def test_two_blocks_are_one_place_exactly_if_their_prefixes_are_equal(
         prefixes = [prompt[: end + 1] for end in range(len(prompt))]
         assert shared == sum(prefix in seen for prefix in prefixes)
         seen |= set(prefixes)
-        blocks = [(piece.segment, at) for piece in path for at in range(piece.low, piece.high)]
+        blocks = [(segment, at) for segment, low, high in path for at in range(low, high)]
         assert [at for _, at in blocks] == list(range(len(prompt) * per_id))
         for place in blocks:
             content = prefixes[place[1] // per_id], place[1]
@@ -45,12 +45,12 @@ def test_there_are_no_more_segments_than_forks_and_first_blocks(log: list[Prompt
     segments: set[Segment] = set()
     for prompt in log:
         path, _ = tree.enter(ids_of(prompt, names))
-        segments |= {piece.segment for piece in path}
+        segments |= {segment for segment, _, _ in path}
     assert len(segments) <= len({prompt for prompt in log if prompt})
     grown = PrefixTree()
     turns = [tuple(range(length)) for length in range(1, 50)]
     paths = [grown.enter(ids_of(turn, names))[0] for turn in turns]
-    assert len({piece.segment for path in paths for piece in path}) == 1
+    assert len({segment for path in paths for segment, _, _ in path}) == 1
 
 
 def test_an_id_that_begins_a_run_at_two_positions_names_no_prefix_and_is_refused() -> None:

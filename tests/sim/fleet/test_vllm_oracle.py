@@ -41,7 +41,7 @@ class Names:
         self.owners: dict[Segment, int] = {}
 
     def own(self, job: Job) -> None:
-        self.owners[job.path[-1].segment] = job.index
+        self.owners[job.path[-1][0]] = job.index
 
     def key(self, segment: Segment, at: int, per_id: int) -> Key:
         if segment in self.owners:

@@ -7,7 +7,7 @@ is compared in as many steps as it has pieces.
 
 from typing import Optional
 
-from cachecast_sim.fleet.prefixes import Path, Piece, Segment
+from cachecast_sim.fleet.prefixes import Path, Segment
 
 
 class Node:
@@ -40,7 +40,7 @@ class Node:
 def between(path: Path, low: int, high: int) -> Path:
     """The pieces of `path` inside [low, high)."""
     return [
-        Piece(segment, max(start, low), min(end, high))
+        (segment, max(start, low), min(end, high))
         for segment, start, end in path
         if start < high and end > low
     ]

@@ -52,9 +52,9 @@ class RadixCache:
         node = self._roots.get(namespace)
         at = index = 0
         while node is not None and at < pages:
-            while path[index].high <= at:
+            while path[index][2] <= at:
                 index += 1
-            node = node.children.get(path[index].segment)
+            node = node.children.get(path[index][0])
             if node is not None:
                 at = parting(node.pieces, path, index, min(node.high, pages))
                 if at < node.high:
@@ -73,7 +73,7 @@ class RadixCache:
         if at < pages:
             own = between(path, at, pages)
             leaf = self._new_node(node, at, pages, own)
-            node.children[own[0].segment] = leaf
+            node.children[own[0][0]] = leaf
             self._leaves.discard(node)
             self._leaves.add(leaf)
             new = pages - at
@@ -133,7 +133,7 @@ class RadixCache:
             gone += leaf.high - leaf.low
             parent = leaf.parent
             assert parent is not None, "the root is never a leaf"
-            del parent.children[leaf.pieces[0].segment]
+            del parent.children[leaf.pieces[0][0]]
             if not parent.children and parent.locks == 0 and parent.parent is not None:
                 self._leaves.add(parent)
         self.free_pages += gone
@@ -146,9 +146,9 @@ class RadixCache:
         now = self._tick()
         at = index = 0
         while at < pages:
-            while path[index].high <= at:
+            while path[index][2] <= at:
                 index += 1
-            child = node.children.get(path[index].segment)
+            child = node.children.get(path[index][0])
             if child is None:
                 break
             child.last_access = now
@@ -167,11 +167,11 @@ class RadixCache:
         assert above is not None, "the root has no pages to split"
         upper = self._new_node(above, lower.low, at, between(lower.pieces, lower.low, at))
         upper.locks = lower.locks
-        above.children[upper.pieces[0].segment] = upper
+        above.children[upper.pieces[0][0]] = upper
         lower.pieces = between(lower.pieces, at, lower.high)
         lower.low = at
         lower.parent = upper
-        upper.children[lower.pieces[0].segment] = lower
+        upper.children[lower.pieces[0][0]] = lower
         return upper
 
     def _root(self, namespace: str | None) -> Node:

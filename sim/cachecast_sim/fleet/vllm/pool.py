@@ -54,7 +54,7 @@ class BlockPool:
                 end = extent.high if extent.high < high else high
                 if len(extents) > 1:
                     end = _before_older(extents, extent, at, end)
-                found.append(Holding(extent, at, end))
+                found.append((extent, at, end))
                 if not extent.users:
                     free += end - at
                 at = end
@@ -69,7 +69,7 @@ class BlockPool:
                 if not extent.users
                 else self._share(extent, low, high)
             )
-            held.append(Holding(part, low, high))
+            held.append((part, low, high))
         return held
 
     def take(self, count: int) -> None:
@@ -173,11 +173,11 @@ class BlockPool:
             grows = end == low and extent.segment is segment and extent.users == 1
             if grows and (len(extents) == 1 or _is_top(extents, extent)):
                 extent.high = high
-                held[-1] = Holding(extent, start, high)
+                held[-1] = (extent, start, high)
                 return
         extent = Extent(segment, low, high, users=1)
         extents.append(extent)
-        held.append(Holding(extent, low, high))
+        held.append((extent, low, high))
 
     def _claim(self, extent: Extent, low: int, high: int) -> Extent:
         """[low, high) of a free extent, held; the rest keeps its place in the queue."""
