@@ -1,35 +1,27 @@
 """`cachecast simulate`: what own servers would do with a log."""
 
 import contextlib
-import gc
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from cachecast.billing import Bill, bills_of
-from cachecast.billing_report import bill_json
 from cachecast.fleet_file import FilesBeside, load_fleet
 from cachecast.fleet_report import fleet_json, row_json
-from cachecast.fleet_table import print_fleet
-from cachecast.fleet_writer import ServedSink, write_timeline
-from cachecast.ledger_writer import write_requests
 from cachecast.output import json_line, notes, print_json
 from cachecast.progress import Report, progress
-from cachecast.results import RunWriter
-from cachecast.results.writer import hash_inputs
-from cachecast.scenarios import scenarios_of
-from cachecast.simulating import simulate
-from cachecast_datasets.errors import BadInput
-from cachecast_datasets.importing import open_or_import
-from cachecast_datasets.trace import Trace
-from cachecast_pricing.catalog import load_catalog
+from cachecast.simulating import Sink, check_served, serve
+from cachecast_datasets.streaming import OutOfOrder, stream
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.run import FleetRun
+
+if TYPE_CHECKING:  # loaded where they are needed: Parquet and DuckDB take longer than a small log
+    from cachecast.billing import Bill
 
 
 @click.command("simulate")
@@ -68,66 +60,68 @@ def command(
 
     Example:  cachecast simulate log.jsonl --fleet fleet.toml --set engine.blocks=4000
     """
+    files = FilesBeside(fleet_path)
     config = load_fleet(fleet_path, overrides)
-    run = FleetRun(config, FilesBeside(fleet_path))
-    catalog = load_catalog()
-    scenarios = scenarios_of(models, catalog) if models else []
+    FleetRun(config, files)  # what is wrong with the fleet is said before the log is read
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())
-        trace = open_or_import(list(logs), skip_bad=skip_bad, tmp_dir=tmp, progress=report)
-        for warning in trace.warnings:
-            notes.print(f"note: {warning}", markup=False)
-        writer = stack.enter_context(RunWriter(out, force)) if out is not None else None
         lines = stack.enter_context(TemporaryFile("w+", encoding="utf-8"))
-        sink = None if writer is None else ServedSink(writer, fleet_path.stem)
-        sinks = [] if sink is None else [sink]
-        if per_request:  # printed once all is known to be well: no half of an answer
-            sinks.append(_line_sink(lines))
-        _serve(trace, run, sinks, report)
-        bills = bills_of(trace, scenarios, catalog, report=report) if scenarios else []
-        if writer is not None and sink is not None:
-            sink.flush()
-            write_timeline(writer, run)
-            write_requests(writer, trace)
-            writer.finish(_meta(run, bills, logs))
+        # printed once all is known to be well: no half of an answer
+        sinks: list[Sink] = [_line_sink(lines)] if per_request else []
+        started = time.perf_counter()
+        run = None
+        if out is None and not models and not skip_bad and len(logs) == 1:
+            run = _streamed(logs[0], FleetRun(config, files), sinks, report)
+        bills: list[Bill] = []
+        if run is None:
+            lines.seek(0)
+            lines.truncate()
+            from cachecast.simulating_logs import serve_log
+
+            run = FleetRun(config, files)
+            bills = serve_log(
+                logs, run, sinks, fleet_path.stem, models=models, skip_bad=skip_bad, out=out,
+                force=force, tmp=tmp, report=report,
+            )  # fmt: skip
+        took_s = time.perf_counter() - started
         lines.seek(0)
         shutil.copyfileobj(lines, sys.stdout)
+    took = f"{run.totals.requests:,} requests simulated in {took_s:.2f} s"
     if per_request:
+        notes.print(took)
         return
     if as_json:
-        print_json({**fleet_json(run), "api": [bill_json(bill, []) for bill in bills]})
+        api = []
+        if bills:
+            from cachecast.billing_report import bill_json
+
+            api = [bill_json(bill, []) for bill in bills]
+        print_json({**fleet_json(run), "api": api})
         return
+    from cachecast.fleet_table import print_fleet
+
     print_fleet(run, fleet_path.stem, bills)
+    notes.print(took)
     if out is not None:
         notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from served"')
 
 
-def _serve(trace: Trace, run: FleetRun, sinks: list[Any], report: Report) -> None:
-    """Without the cycle collector: no cycles are made, and looking for them costs a quarter."""
-    was_on = gc.isenabled()
-    gc.disable()
+def _streamed(log: Path, run: FleetRun, sinks: list[Sink], report: Report) -> FleetRun | None:
+    """The run over a log that needs no import; None if it does need one."""
+    requests = stream(log, report)
+    if requests is None:
+        return None
     try:
-        simulate(trace, run, sinks, report)
-    finally:
-        if was_on:
-            gc.enable()
-    if not run.totals.requests:
-        raise BadInput("no request of the log has a prompt size, expected at least one")
+        serve(requests, run, sinks)
+    except OutOfOrder:
+        return None
+    check_served(run)
+    return run
 
 
-def _line_sink(lines: IO[str]) -> Any:
+def _line_sink(lines: IO[str]) -> Sink:
     def write(job: Job) -> None:
         lines.write(json_line(row_json(job)))
 
     return write
-
-
-def _meta(run: FleetRun, bills: list[Bill], logs: tuple[Path, ...]) -> dict[str, Any]:
-    return {
-        "command": "simulate",
-        "input_hash": hash_inputs(logs),
-        "fleet": fleet_json(run),
-        "scenarios": [bill_json(bill, []) for bill in bills],
-        "assumptions": run.assumptions(),
-    }

@@ -87,6 +87,7 @@ READER = Reader(
     recognises=_recognises,
     read=read,
     meta=LogMeta("kv-cache-tester-merged", "token_blocks", carries_markers=False),
+    in_order=True,
     became={
         "`timestamp` (s)": "`arrival`, from the log's zero",
         "`input_length`, `output_length`": "`prompt_tokens`, `output_tokens`",

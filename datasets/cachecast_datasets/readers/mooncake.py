@@ -89,6 +89,7 @@ READER = Reader(
     recognises=_recognises,
     read=read,
     meta=LogMeta("mooncake", "token_blocks", carries_markers=False, keeps_partial_block=True),
+    in_order=True,
     became={
         "`timestamp` (ms)": "`arrival`, from the log's zero",
         "`input_length`, `output_length`": "`prompt_tokens`, `output_tokens`",

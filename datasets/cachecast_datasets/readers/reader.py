@@ -48,6 +48,8 @@ class Reader:
 
     `meta` describes every log of the format; a reader that learns more sets `source.meta`.
     `files` lists the files of a folder that the format may be in, None where it reads no folders.
+    `in_order`: rows usually come by arrival, ids are the reader's own and there are no accounts, so
+    that a log may be streamed without an import.
     `became` says of each field of the source what it is in the request log, `cannot_tell` what
     nobody can know from this format: docs/log-formats.md is made from them.
     """
@@ -58,5 +60,6 @@ class Reader:
     read: Callable[[Source], Iterator[Request]]
     meta: LogMeta
     files: Callable[[Path], list[Path]] | None = None
+    in_order: bool = False
     became: Mapping[str, str] = field(default_factory=dict)
     cannot_tell: tuple[str, ...] = ()

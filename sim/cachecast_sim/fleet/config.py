@@ -132,6 +132,11 @@ def fleet_config(data: Mapping[str, Any]) -> FleetConfig:
     except msgspec.ValidationError as problem:
         raise BadInput(_sentence(str(problem), data)) from None
     _check_fleet(config)
+    if config.latency.get("kind") == "recorded" and config.servers > 1:
+        raise BadInput(
+            f"latency.kind is 'recorded' with {config.servers} servers, expected one: a replay "
+            "records the steps of a single engine"
+        )
     _check_engine(config)
     _check_tiers(config)
     if config.cost is not None:

@@ -1,0 +1,90 @@
+"""`simulate` over a log that is imported first: with a run to keep, or the API's bill beside it."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from cachecast.billing import Bill, bills_of
+from cachecast.billing_report import bill_json
+from cachecast.fleet_report import fleet_json
+from cachecast.fleet_writer import ServedSink, write_timeline
+from cachecast.ledger_writer import write_requests
+from cachecast.output import notes
+from cachecast.progress import Report
+from cachecast.results import RunWriter
+from cachecast.results.writer import hash_inputs
+from cachecast.scenarios import scenarios_of
+from cachecast.simulating import Sink, check_served, serve
+from cachecast_datasets.importing import open_or_import
+from cachecast_datasets.request import Request
+from cachecast_datasets.trace import Trace
+from cachecast_pricing.catalog import load_catalog
+from cachecast_sim.fleet.run import FleetRun
+
+REPORT_EVERY = 2_048  # requests between two progress reports
+
+# what a fleet needs of a request
+COLUMNS = (
+    "session_id", "agent_id", "token_block_size", "token_blocks", "token_ids", "output_token_ids",
+    "boundaries", "prompt_tokens", "output_tokens", "think_time_s", "end_s",
+)  # fmt: skip
+
+
+def serve_log(
+    logs: Sequence[Path],
+    run: FleetRun,
+    sinks: Sequence[Sink],
+    name: str,
+    *,
+    models: Sequence[str],
+    skip_bad: bool,
+    out: Path | None,
+    force: bool,
+    tmp: Path,
+    report: Report,
+) -> list[Bill]:
+    """Serve the logs, write the run to `out`; the bills of `models` for the same log."""
+    catalog = load_catalog()
+    scenarios = scenarios_of(models, catalog) if models else []
+    with contextlib.ExitStack() as stack:
+        trace = open_or_import(list(logs), skip_bad=skip_bad, tmp_dir=tmp, progress=report)
+        for warning in trace.warnings:
+            notes.print(f"note: {warning}", markup=False)
+        writer = None if out is None else stack.enter_context(RunWriter(out, force))
+        kept = None if writer is None else ServedSink(writer, name)
+        serve(requests_of(trace, report), run, [*sinks, *([] if kept is None else [kept])])
+        check_served(run)
+        bills = bills_of(trace, scenarios, catalog, report=report) if scenarios else []
+        if writer is not None and kept is not None:
+            kept.flush()
+            write_timeline(writer, run)
+            write_requests(writer, trace)
+            writer.finish(_meta(run, bills, logs))
+    return bills
+
+
+def requests_of(trace: Trace, report: Report) -> Iterator[Request]:
+    """What a fleet needs of a log's requests, with a progress report now and then."""
+    total = trace.rows
+    for done, request in enumerate(trace.requests(columns=_columns(trace))):
+        if done % REPORT_EVERY == 0:
+            report("simulating", done, total)
+        yield request
+    report("simulating", total, total)
+
+
+def _columns(trace: Trace) -> list[str]:
+    """Boundaries only where nothing finer is known: they are the larger part of a log."""
+    finer = trace.meta.evidence in ("tokens", "token_blocks")
+    return [name for name in COLUMNS if not (finer and name == "boundaries")]
+
+
+def _meta(run: FleetRun, bills: list[Bill], logs: Sequence[Path]) -> dict[str, Any]:
+    return {
+        "command": "simulate",
+        "input_hash": hash_inputs(logs),
+        "fleet": fleet_json(run),
+        "scenarios": [bill_json(bill, []) for bill in bills],
+        "assumptions": run.assumptions(),
+    }
