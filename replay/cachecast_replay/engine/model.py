@@ -1,0 +1,104 @@
+"""The decoder: Llama's layers over a paged KV cache."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding, linear, rms_norm, silu
+
+from cachecast_replay.engine.attention.rows import Attend, Attention, Rows
+from cachecast_replay.engine.kv_cache import KVCache
+from cachecast_replay.engine.shape import ModelShape
+from cachecast_replay.engine.weights import LayerWeights, Weights
+
+
+@dataclass(frozen=True, slots=True)
+class StepInputs:
+    """The new tokens of one step, all sequences one after the other, on the model's device."""
+
+    token_ids: Tensor  # (tokens,), int64
+    positions: Tensor  # (tokens,), int64, from 0 in each sequence
+    slots: Tensor  # (tokens,), int64: where K and V go, block number * block_tokens + offset
+    rows: Rows
+    wanted: Tensor | None  # (wanted,), int64: tokens whose hidden state is asked for; None = all
+
+
+class Model:
+    """Weights, and how they are applied. It keeps nothing between steps: the cache does."""
+
+    def __init__(self, shape: ModelShape, weights: Weights, attention: Attention) -> None:
+        self._shape = shape
+        self._weights = weights
+        self._attention = attention
+        # (head_dim / 2,)
+        self._frequencies = torch.tensor(
+            shape.rope.frequencies(shape.head_dim), dtype=torch.float32, device=weights.device
+        )
+
+    @torch.inference_mode()
+    def hidden(self, inputs: StepInputs, cache: KVCache) -> Tensor:
+        """Hidden states after the last norm, (wanted, hidden); writes K and V of all new tokens."""
+        attend = self._attention(inputs.rows)
+        turns = self._turns(inputs.positions)
+        x = embedding(inputs.token_ids, self._weights.embedding)  # (tokens, hidden)
+        last = len(self._weights.layers) - 1
+        for number, layer in enumerate(self._weights.layers):
+            k, v = cache.layer(number)
+            mixed = self._attend(layer, x, turns, (k, v), inputs.slots, attend)
+            if number == last and inputs.wanted is not None:
+                # nothing reads the other tokens' hidden states any more: their K and V are written
+                x, mixed = x[inputs.wanted], mixed[inputs.wanted]
+            x = x + linear(mixed, layer.out)
+            x = x + self._mlp(layer, x)
+        return self._norm(x, self._weights.norm)
+
+    @torch.inference_mode()
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(tokens, vocab), in float32."""
+        return linear(hidden, self._weights.head).float()
+
+    def _attend(
+        self,
+        layer: LayerWeights,
+        x: Tensor,
+        turns: tuple[Tensor, Tensor],
+        kv: tuple[Tensor, Tensor],
+        slots: Tensor,
+        attend: Attend,
+    ) -> Tensor:
+        """What each new token takes from its context, (tokens, heads * head_dim)."""
+        shape = self._shape
+        tokens, heads, turned_heads = len(x), shape.heads, shape.heads + shape.kv_heads
+        qkv = linear(self._norm(x, layer.attention_norm), layer.qkv)
+        qkv = qkv.view(tokens, turned_heads + shape.kv_heads, shape.head_dim)
+        turned = _turned(qkv[:, :turned_heads], turns)  # (tokens, heads + kv_heads, head_dim)
+        # all new K and V are there before anyone looks: sequences of one step may share blocks
+        for pages, rows in zip(kv, (turned[:, heads:], qkv[:, turned_heads:]), strict=True):
+            pages.view(-1, shape.kv_heads, shape.head_dim).index_copy_(0, slots, rows)
+        return attend(turned[:, :heads], *kv).flatten(1)
+
+    def _mlp(self, layer: LayerWeights, x: Tensor) -> Tensor:
+        gate, up = linear(self._norm(x, layer.mlp_norm), layer.gate_up).chunk(2, dim=-1)
+        return linear(silu(gate).mul_(up), layer.down)  # (tokens, hidden)
+
+    def _norm(self, x: Tensor, weight: Tensor) -> Tensor:
+        return rms_norm(x, weight.shape, weight, self._shape.norm_eps)
+
+    def _turns(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Cosine and sine of each token's angles, (tokens, 1, head_dim / 2)."""
+        angles = positions[:, None, None].float() * self._frequencies
+        dtype = self._weights.dtype
+        return angles.cos().to(dtype), angles.sin().to(dtype)
+
+
+def _turned(x: Tensor, turns: tuple[Tensor, Tensor]) -> Tensor:
+    """`x` (tokens, heads, head_dim) with its pairs (i, i + head_dim / 2) turned by their angle."""
+    cosine, sine = turns
+    one, other = x.chunk(2, dim=-1)
+    return torch.cat(
+        (
+            (one * cosine).addcmul_(other, sine, value=-1),
+            (other * cosine).addcmul_(one, sine),
+        ),
+        dim=-1,
+    )
