@@ -16,11 +16,14 @@ from cachecast_datasets.errors import BadInput
 # name on the command line -> module in cachecast.commands (which has a `command`)
 COMMANDS: dict[str, str] = {
     "bill": "bill",
+    "calibrate": "calibrate",
+    "compare": "compare",
     "demo": "demo",
     "generate": "generate",
     "import": "import_",
     "models": "models",
     "price": "price",
+    "replay": "replay",
     "simulate": "simulate",
     "sql": "sql",
 }

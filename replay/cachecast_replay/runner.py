@@ -97,9 +97,9 @@ class Replay:
                 if next_ns is None:
                     break
                 clock.wait_until(next_ns)
-            while (job := self._ended.pop(self._next, None)) is not None:  # type: ignore[assignment]
+            while self._next in self._ended:
+                yield self._ended.pop(self._next)
                 self._next += 1
-                yield job
 
     def _arrive(self, turn: Turn) -> None:
         job = turn.job

@@ -32,8 +32,8 @@ def mismatches(
 ) -> Mismatches:
     """Of the same requests in the same order."""
     ids = predicted.ids
-    hits = np.flatnonzero(predicted.hit_tokens != measured.hit_tokens)
-    preempted = np.flatnonzero(predicted.preemptions != measured.preemptions)
+    hits = np.flatnonzero(predicted.hit_tokens != measured.hit_tokens).tolist()
+    preempted = np.flatnonzero(predicted.preemptions != measured.preemptions).tolist()
     pairs = zip(predicted.readmission_hit_tokens, measured.readmission_hit_tokens, strict=True)
     again = [number for number, (one, other) in enumerate(pairs) if one != other]
     differing, first = _differing_steps(*steps)

@@ -42,7 +42,8 @@ class Requests:
     def itl_ns(self) -> Floats:
         gaps = self.output_tokens - 1
         spans = (self.end_ns - self.first_token_ns).astype(np.float64)
-        return np.divide(spans, gaps, out=np.full(len(gaps), np.nan), where=gaps > 0)
+        found: Floats = np.divide(spans, gaps, out=np.full(len(gaps), np.nan), where=gaps > 0)
+        return found
 
     def only(self, ids: Sequence[str]) -> "Requests":
         """The same for these ids, in their order; all must be there."""
