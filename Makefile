@@ -39,7 +39,7 @@ format: .venv/.all ## rewrite the files in our style
 bench: .venv/.all ## speed and peak memory (prints figures, never fails for being slow)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-docs: .venv/.all ## write docs/sql.md, docs/log-formats.md, the tables of docs/latency.md and the output in README.md anew
+docs: .venv/.all ## write docs/sql.md, docs/log-formats.md, the tables of docs/latency.md, the demo's log and its output anew
 	$(BIN)/python -m cachecast.results.documentation > docs/sql.md
 	$(BIN)/python -m cachecast_datasets.format_docs > docs/log-formats.md
 	$(BIN)/python docs/fill_readme.py

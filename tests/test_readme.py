@@ -69,9 +69,11 @@ def example_of(name: str, text: str) -> str | None:
 
 @pytest.fixture
 def example_folder(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with what the examples of `--help` name: log.jsonl and the run `run`."""
-    (block,) = [b for b in _blocks(root / "README.md") if "log.jsonl <<" in b]
-    subprocess.run(["bash", "-c", block], cwd=tmp_path, check=True)
+    """A folder with what the examples of `--help` name: log.jsonl, fleet.toml and the run `run`."""
+    (log,) = [b for b in _blocks(root / "README.md") if "log.jsonl <<" in b]
+    (fleet,) = [b for b in _blocks(root / "README.md") if "fleet.toml <<" in b]
+    written = log + fleet.partition("\ncachecast ")[0]
+    subprocess.run(["bash", "-c", written], cwd=tmp_path, check=True)
     write_bill_run(tmp_path / "run")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,6 +1,6 @@
 """Bills as tables a person reads at a glance."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from rich import box
@@ -10,7 +10,7 @@ from rich.table import Table
 from cachecast.billing import Bill
 from cachecast.miss_table import misses_compared, misses_of_one
 from cachecast.observed_table import gap_table, observed_table
-from cachecast.output import money_column, notes, print_table, share, tokens
+from cachecast.output import counted, has_colours, money_column, notes, print_table, share, tokens
 from cachecast_pricing.money import to_decimal
 from cachecast_sim.totals import Totals
 
@@ -26,7 +26,8 @@ def print_bills(bills: Sequence[Bill], by: Sequence[str]) -> None:
     """The comparison, then why tokens were not read; what is assumed on stderr."""
     rows = [(escape(bill.scenario.name),) for bill in bills]
     print_table(*(_comparison(bills, rows, names) for names in (_WIDE, _NARROW)))
-    print_table(*(misses_of_one(bills[0]) if len(bills) == 1 else misses_compared(bills)))
+    if any(bill.totals.misses for bill in bills):
+        print_table(*(misses_of_one(bills[0]) if len(bills) == 1 else misses_compared(bills)))
     for bill in bills:
         if bill.totals.observed is not None:
             print_table(observed_table(bill))
@@ -95,7 +96,9 @@ def _comparison(
     bills: Sequence[Bill], rows: Sequence[tuple[str, ...]], names: Sequence[str]
 ) -> Table:
     first = bills[0].totals
-    table = _table(f"{first.requests:,} requests, {first.prompt_tokens:,} prompt tokens")
+    table = _table(
+        f"{counted(first.requests, 'request')}, {counted(first.prompt_tokens, 'prompt token')}"
+    )
     table.add_column("scenario", overflow="fold")
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
@@ -137,14 +140,25 @@ def _label(name: str, value: str | bool | None) -> str:
 
 
 def _assumptions(bills: Sequence[Bill]) -> None:
-    shared = [a for a in bills[0].assumptions if all(a in bill.assumptions for bill in bills)]
-    lines = ["Assumed:", *(f"  • {sentence}" for sentence in shared)]
-    for bill in bills:
-        own = [a for a in bill.assumptions if a not in shared]
-        lines += [f"  • {bill.scenario.name}: {sentence}" for sentence in own]
+    lines = ["Assumed:", *_assumed(bills)]
     if any(bill.totals.unpriced_requests and bill.totals.priced for bill in bills):
         lines.append("  * partial: some requests have no price")
-    if len([bill for bill in bills if bill.totals.priced]) > 1:
+    if has_colours() and len([bill for bill in bills if bill.totals.priced]) > 1:
         lines.append("  green: the cheapest")
     for line in lines:
-        notes.print(line, style="dim", markup=False, soft_wrap=True)
+        notes.print(line, style="dim", markup=False)
+
+
+def _assumed(bills: Sequence[Bill]) -> Iterator[str]:
+    """Each sentence once, behind the scenarios that it holds for if it does not hold for all.
+
+    A sentence that begins with a model needs no names where it holds for all scenarios of that
+    model and no other.
+    """
+    everyone = [bill.scenario.name for bill in bills]
+    for sentence in dict.fromkeys(a for bill in bills for a in bill.assumptions):
+        names = [bill.scenario.name for bill in bills if sentence in bill.assumptions]
+        model, _, _ = sentence.partition(":")
+        of_model = [name for name in everyone if name.partition(",")[0] == model]
+        clear = names in (everyone, of_model)
+        yield f"  • {sentence}" if clear else f"  • {'; '.join(names)}: {sentence}"

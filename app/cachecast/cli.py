@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from cachecast_datasets.errors import BadInput
+from cachecast_datasets.errors import BadInput, LogError
 
 # name on the command line -> module in cachecast.commands (which has a `command`)
 COMMANDS: dict[str, str] = {
@@ -49,7 +49,9 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """What did the prompt cache do to your bill, and why did requests miss?
 
+    \b
     Point it at a request log:  cachecast bill LOG --as claude-opus-5 --as gpt-6-sol
+    No log at hand?             cachecast demo
     """
 
 
@@ -62,7 +64,8 @@ def main() -> None:
         status = _run(sys.argv[1:])
         sys.stdout.flush()
     except BadInput as problem:
-        click.echo(f"cachecast: {problem}", err=True)
+        hint = _SKIP if isinstance(problem, LogError) and problem.skippable else ""
+        click.echo(f"cachecast: {problem}{hint}", err=True)
         status = 2
     except click.ClickException as problem:
         context = getattr(problem, "ctx", None)
@@ -84,6 +87,7 @@ def main() -> None:
     sys.exit(status)
 
 
+_SKIP = "; --skip-bad leaves out what is bad and counts it"
 _OUTPUT_IS_LOST = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 

@@ -35,7 +35,7 @@ def print_fleet(run: FleetRun, name: str, bills: Sequence[Bill]) -> None:
     if assumed:
         notes.print("Assumed:", style="dim")
     for sentence in dict.fromkeys(assumed):
-        notes.print(f"  • {sentence}", style="dim", markup=False, soft_wrap=True)
+        notes.print(f"  • {sentence}", style="dim", markup=False)
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -5,7 +5,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cachecast.billing import Bill
-from cachecast.output import money_column, tokens
+from cachecast.output import counted, money_column, tokens
 from cachecast_pricing.money import to_decimal
 
 
@@ -20,7 +20,8 @@ def observed_table(bill: Bill) -> Table:
     """Tokens by class: predicted, observed, and the difference."""
     seen = bill.totals.observed
     assert seen is not None
-    title = f"{escape(bill.scenario.name)}: predicted against observed, {seen.requests:,} requests"
+    requests = counted(seen.requests, "request")
+    title = f"{escape(bill.scenario.name)}: predicted against observed, {requests}"
     table = _table(title, "tokens", "predicted", "observed", "predicted − observed")
     for kind, difference in seen.difference().items():
         if seen.predicted[kind] or seen.observed[kind] != 0:

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-notes = Console(stderr=True, highlight=False)
+# never broken into lines: a command in a note is there to be copied
+notes = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
@@ -45,6 +46,12 @@ def print_table(*variants: Table) -> None:
     Console(file=sys.stdout, width=width, highlight=False).print(chosen)
 
 
+def has_colours() -> bool:
+    """Whether a colour in a table is one on the screen too."""
+    console = Console(file=sys.stdout)
+    return console.is_terminal and console.color_system is not None and not console.no_color
+
+
 def _natural_width(table: Table) -> int:
     wide = Console(width=10_000)
     return max(Measurement.get(wide, wide.options, table).maximum, len(str(table.title or "")))
@@ -53,6 +60,11 @@ def _natural_width(table: Table) -> int:
 def tokens(count: int | None) -> str:
     """12,345 with thin grouping; `unknown` for None."""
     return "unknown" if count is None else f"{count:,}"
+
+
+def counted(number: int, what: str) -> str:
+    """`1 request`, `2,000 requests`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 _SIGNS = {"USD": "$", "CNY": "¥"}

@@ -12,10 +12,12 @@ class BadInput(Exception):
 class LogError(BadInput):
     """A request log breaks its format; the message starts with the file and the line or row.
 
-    `reason` is the kind of fault, under which `--skip-bad` counts it.
+    `reason` is the kind of fault, under which `--skip-bad` counts it; `skippable` says that this
+    option would have left it out.
     """
 
     reason = "unreadable"
+    skippable = False
 
 
 class EvidenceError(BadInput):

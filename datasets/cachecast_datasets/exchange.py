@@ -13,7 +13,7 @@ from cachecast_datasets.callers import session_of, where
 from cachecast_datasets.hashing import token_block_hashes
 from cachecast_datasets.prompts import anthropic as anthropic_prompts
 from cachecast_datasets.prompts import openai as openai_prompts
-from cachecast_datasets.prompts.parts import Part, PartHasher, Rendered
+from cachecast_datasets.prompts.parts import Part, PartHasher, Rendered, opaque
 from cachecast_datasets.replies import anthropic as anthropic_replies
 from cachecast_datasets.replies import openai as openai_replies
 from cachecast_datasets.replies.reply import Reply, status_of, word
@@ -174,7 +174,7 @@ class Reading:
         ids = [np.array(self.tokenizer.encode(part.text), dtype=np.int32) for part in parts]
         flat = np.concatenate(ids) if ids else np.empty(0, dtype=np.int32)
         total = len(flat) if made.prompt_tokens is None else made.prompt_tokens
-        if len(flat) > total or any(part.kind in ("image", "document") for part in parts):
+        if len(flat) > total or any(map(opaque, parts)):
             self.note("no token blocks: media, or the tokenizer makes more tokens than reported")
             return
         filled = np.concatenate([flat, np.full(total - len(flat), -1, dtype=np.int32)])

@@ -192,6 +192,7 @@ class _Import:
 
     def _bad(self, problem: LogError) -> None:
         if not self._skip_bad:
+            problem.skippable = True
             raise problem
         self._skipped.problem(problem)
 
@@ -252,8 +253,7 @@ class _Import:
         self, merged: Iterator[pa.RecordBatch], rows: int, dropped: npt.NDArray[np.int64]
     ) -> Iterator[pa.RecordBatch]:
         """Batches of SCHEMA in order of arrival, duplicates left out, boundaries filled in."""
-        tracker = TokenBoundaryTracker()
-        row = 0
+        tracker, row = TokenBoundaryTracker(), 0
         for batch in merged:
             if len(dropped):
                 batch = batch.filter(pa.array(~np.isin(batch.column(ORDER).to_numpy(), dropped)))

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from cachecast_datasets.boundaries import content_boundaries
 from cachecast_datasets.content import share_out
-from cachecast_datasets.prompts.parts import MEDIA, Part, Rendered
+from cachecast_datasets.prompts.parts import Part, Rendered, opaque
 from cachecast_datasets.request import ContentBlock, Observed
 from cachecast_datasets.tokenizers import BYTES_PER_TOKEN, Tokenizer
 
-# A picture or document costs by its pixels and pages, not by the bytes of its base64: a fixed
+# A picture or file costs by its pixels and pages, not by the bytes of its base64: a fixed
 # weight, about one picture of a megapixel.
 MEDIA_TOKENS = 1_600
 REMEMBERED = 100_000  # prefixes of known length
@@ -41,13 +41,11 @@ def weights_of(parts: Sequence[Part], tokenizer: Tokenizer | None) -> list[int]:
     """The relative size of each part: tokens of the tokenizer, else UTF-8 bytes."""
     if tokenizer is None:
         return [_bytes(part) for part in parts]
-    return [
-        MEDIA_TOKENS if part.kind in MEDIA else len(tokenizer.encode(part.text)) for part in parts
-    ]
+    return [MEDIA_TOKENS if opaque(part) else len(tokenizer.encode(part.text)) for part in parts]
 
 
 def _bytes(part: Part) -> int:
-    if part.kind in MEDIA:
+    if opaque(part):
         return MEDIA_TOKENS * BYTES_PER_TOKEN
     return len(part.text.encode(errors="surrogatepass"))
 

@@ -62,7 +62,7 @@ _KEY = re.compile(rb'"([A-Za-z_]+)"\s*:')
 def sniff(path: Path) -> Reader:
     """The reader for `path` (a file, perhaps gz or zst, or a folder).
 
-    LogError if there is no such file, it is empty, or no format fits; the message lists them all.
+    LogError if there is no such file, it is empty, or no format fits; the message names them all.
     """
     fault = unreadable(path)
     if fault is not None:
@@ -77,8 +77,8 @@ def sniff(path: Path) -> Reader:
 
 
 def accepted() -> str:
-    """All formats, for messages."""
-    return "one of: " + "; ".join(reader.description for reader in READERS.values())
+    """The names of all formats, for messages, and where to read what they are."""
+    return f"one of {', '.join(READERS)} (see cachecast import --help or docs/log-formats.md)"
 
 
 def _of_folder(path: Path) -> Reader:
@@ -91,7 +91,10 @@ def _of_folder(path: Path) -> Reader:
         problem = f"the folder holds logs of several kinds ({', '.join(fitting)}), expected one"
         raise at(str(path), None, f"{problem}: name its folders or files one by one", "mixed logs")
     kinds = ", ".join(reader.name for reader in readers)
-    problem = f"the folder holds no logs of a kind that is read from folders, expected {kinds}"
+    problem = (
+        f"the folder holds no logs of a kind that is read from folders, expected {kinds}; "
+        "name files of other kinds one by one"
+    )
     raise at(str(path), None, problem, "no logs")
 
 

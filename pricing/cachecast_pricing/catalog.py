@@ -214,7 +214,7 @@ class Catalog:
         return frozenset(key for key, refs in self._index.items() if ref in refs)
 
     def close_names(self, name: str, provider: str | None = None) -> list[str]:
-        """Up to five models (of a provider) whose ids are like a name, the closest first."""
+        """Up to five models (of a provider) whose ids are like a name, else contain it."""
         by_key = {key_of(ref.model): ref for ref in self._cards if provider in (None, ref.provider)}
         keys = list(dict.fromkeys(s.key for s in spellings(name, self._provider_of)))
         close = dict.fromkeys(
@@ -222,7 +222,8 @@ class Catalog:
             for key in reversed(keys)
             for match in difflib.get_close_matches(key[:100], by_key, n=5, cutoff=0.6)
         )
-        return list(close)[:5]
+        within = (r.model for k, r in by_key.items() if any(p in k for p in keys if len(p) > 2))
+        return list(close or within)[:5]
 
     def _unknown(self, name: str, wanted: str | None) -> str:
         """The sentence for a name that is not in the catalogue."""

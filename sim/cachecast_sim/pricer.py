@@ -130,7 +130,7 @@ class Pricer:
             named = self.scenario.on or self.scenario.currency
             if named is not None or self.scenario.model is None:
                 raise
-            raise BadInput(f"{problem}; give the day to price at as on=DATE") from None
+            raise BadInput(f"{problem}; name a day to price at: --as {ref.model},on=DATE") from None
         self.assumptions[f"{ref.model}: price read on {dated.card.checked}"] = None
         for note in dated.notes:
             self.assumptions[f"{ref.model}: {note}"] = None

@@ -18,6 +18,7 @@ from cachecast_pricing.rules.reasons import Explanation, Segment
 from cachecast_pricing.usage import Usage
 from cachecast_sim.arrivals import arrivals
 from cachecast_sim.observed import reported
+from cachecast_sim.prompt_size import prompt_size
 
 SECOND_US = 1_000_000
 # Where a log has no first token: at + min(end, 0.5 s + 0.1 ms a token not read) (design §3).
@@ -111,20 +112,12 @@ class Desk:
             return _outcome(request, ordinal, usage, match, unstarted=True)
         self.estimated_first_tokens += request.first_token_s is None
         delay_us = first_token_us(
-            _prompt_size(request), match.hit_tokens, request.first_token_s, request.end_s,
+            prompt_size(request) or 0, match.hit_tokens, request.first_token_s, request.end_s,
             self.first_token_s,
         )  # fmt: skip
         waiting = Waiting(delay_us, request, ordinal, rules, match)
         # a first token at once is readable for the next arrival of this very moment
         return waiting if delay_us else waiting.start(now_us)
-
-
-def _prompt_size(request: Request) -> int:
-    """The prompt's tokens; where the log has no count, what its blocks are estimated at."""
-    if request.prompt_tokens is not None:
-        return request.prompt_tokens
-    tokens = request.boundaries.tokens if request.boundaries is not None else ()
-    return tokens[-1] if tokens else 0
 
 
 def _outcome(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from cachecast_datasets.request import Observed, Request
 from cachecast_pricing.charge import Charge
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
-from cachecast_pricing.usage import CLASSES, Usage
+from cachecast_pricing.usage import CLASSES, PROMPT_CLASSES, Usage
 from cachecast_sim.ledger import LedgerRow, Miss
 from cachecast_sim.observed_gap import GapTotals
 from cachecast_sim.observed_total import ObservedTotal
@@ -71,8 +71,9 @@ class Totals:
             seen = row.outcome.explanation.evidence
             why = str(seen.get("rejected") or f"status {seen.get('status')} in the log")
             self.rejections[why] = self.rejections.get(why, 0) + 1
-        if row.outcome.request.observed is not None:
-            self._compare(row, row.outcome.request.observed)
+        told = row.outcome.request.observed
+        if told is not None and _tells_prompt(told):
+            self._compare(row, told)
 
     def add_many(
         self,
@@ -190,6 +191,12 @@ class Totals:
 def _tells_output(request: Request) -> bool:
     seen = request.observed
     return request.output_tokens is not None or (seen is not None and seen.output is not None)
+
+
+def _tells_prompt(seen: Observed) -> bool:
+    """Whether anything is known of the prompt: a usage of output alone is nothing to compare."""
+    told = seen.fresh is not None or seen.cache_read is not None
+    return told or any(getattr(seen, name) for name in PROMPT_CLASSES)
 
 
 def merged(row: LedgerRow) -> Sequence[tuple[str, int, int | None]]:

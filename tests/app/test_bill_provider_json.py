@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from api_calls import claude, message, pair, said, text, usage
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -78,16 +79,36 @@ def test_pairs_without_usage_are_simulated_with_sizes_that_are_named_an_estimate
 def test_generated_pairs_keep_their_times(tmp_path: Path, run_cli: RunCli) -> None:
     log, sketch = tmp_path / "pairs.jsonl", tmp_path / "sketch.jsonl"
     common = ("generate", "coding-agent", "--requests", "12", "--seed", "3")
-    assert run_cli(*common, "--format", "pairs", "-o", log)[0] == 0
-    assert run_cli(*common, "-o", sketch)[0] == 0
-    shares = []
+    assert run_cli(*common, "-o", log)[0] == 0
+    assert run_cli(*common, "--format", "sketch", "-o", sketch)[0] == 0
+    usages = []
     for path in (log, sketch):
         code, out, notes = run_cli("bill", path, "--as", "claude-opus-5", "--json")
         assert code == 0
         assert "no times in the file" not in notes
         assert "first token" not in out  # none had to be estimated
-        usage_of = json.loads(out)["scenarios"][0]["usage"]
-        shares.append(
-            usage_of["cache_read"] / (usage_of["cache_read"] + usage_of["cache_write_5m"])
-        )
-    assert abs(shares[0] - shares[1]) < 0.02  # the sizes of the texts are estimates
+        usages.append(json.loads(out)["scenarios"][0]["usage"])
+    assert usages[0] == usages[1]
+
+
+@pytest.mark.parametrize(
+    ("told", "compared"),
+    [
+        ({"input_tokens": None, "cache_read_input_tokens": None}, False),
+        ({"input_tokens": None, "cache_read_input_tokens": 0}, True),
+        ({"input_tokens": 40, "cache_read_input_tokens": None}, True),
+        ({"input_tokens": None, "cache_read_input_tokens": None,
+          "cache_creation_input_tokens": 40}, True),
+    ],
+)  # fmt: skip
+def test_a_usage_of_output_alone_is_nothing_to_compare_with(
+    tmp_path: Path, run_cli: RunCli, told: dict[str, int | None], compared: bool
+) -> None:
+    row = turn(["A question."], {}, 0)
+    row["response"]["usage"] = {"output_tokens": 10} | told
+    log = tmp_path / "pairs.jsonl"
+    log.write_text(json.dumps(row) + "\n")
+
+    code, out, _ = run_cli("bill", log, "--as", "claude-opus-5")
+    assert code == 0
+    assert ("predicted against observed" in out) == compared

@@ -1,12 +1,17 @@
 """The command line as a process: exit codes, lost outputs, and folders that are not ours."""
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from usage_logs import LOGS
+
+from cachecast.cli import COMMANDS
+from cachecast_datasets.sources import READERS
 
 RunCli = Callable[..., tuple[int, str, str]]
 
@@ -110,3 +115,82 @@ def test_a_damaged_run_is_one_sentence(run_cli: RunCli, log: Path, tmp_path: Pat
     (run / "ledger.parquet").unlink()
     code, _, err = run_cli("sql", run)
     assert (code, err) == (2, f"cachecast: {run}: the run is damaged, ledger.parquet is missing\n")
+
+
+def test_the_list_of_commands_has_whole_sentences(run_cli: RunCli) -> None:
+    commands = run_cli("--help")[1].split("Commands:\n")[1].splitlines()
+    assert [line.split()[0] for line in commands] == list(COMMANDS)
+    assert all(line.endswith(".") and not line.endswith("...") for line in commands)
+
+
+def test_the_help_of_import_lists_every_format_in_lines_that_fit(run_cli: RunCli) -> None:
+    lines = run_cli("import", "--help")[1].splitlines()
+    for name in READERS:
+        assert any(line.split()[:1] == [name] for line in lines), name
+    assert max(map(len, lines)) <= 80
+
+
+def test_an_import_says_what_to_do_next(run_cli: RunCli, log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "log.parquet"
+    assert f"cachecast bill {out} --as log" in run_cli("import", log, "-o", out)[2]
+
+    nameless = tmp_path / "blocks.jsonl"
+    nameless.write_text('{"timestamp": 0, "input_length": 9, "hash_ids": [1]}\n')
+    out = tmp_path / "blocks.parquet"
+    assert f"cachecast bill {out} --as MODEL" in run_cli("import", nameless, "-o", out)[2]
+
+    salt, shared = tmp_path / "salt", tmp_path / "shared.jsonl"  # a shape without models
+    salt.write_text("sixteen bytes 16")
+    said = run_cli("import", log, "-o", shared, "--anonymise", "--salt", salt)[2]
+    assert f"cachecast bill {shared} --as MODEL" in said
+
+
+def test_what_is_assumed_is_said_once_with_the_scenarios_that_it_holds_for(
+    run_cli: RunCli, log: Path
+) -> None:
+    scenarios = ("claude-opus-5", "claude-opus-5,ttl=1h", "gpt-6-sol")
+    words = [word for name in scenarios for word in ("--as", name)]
+    lines = run_cli("bill", log, *words)[2].splitlines()
+
+    assert len(lines) == len(set(lines))
+    (read,) = (line for line in lines if "claude-opus-5: price read on " in line)
+    assert read.startswith("  • claude-opus-5: price")
+    (marks,) = (line for line in lines if "markers as the log has them" in line)
+    assert marks.startswith("  • claude-opus-5; claude-opus-5,ttl=1h: markers")
+    assert "  green: the cheapest" not in lines  # there are no colours in a pipe
+
+
+def test_a_log_of_counts_has_no_empty_table_of_misses(run_cli: RunCli, tmp_path: Path) -> None:
+    log = tmp_path / "spend.csv"
+    log.write_text(LOGS["litellm.csv"][1])
+    code, out, _ = run_cli("bill", log, "--as", "log")
+    assert code == 0
+    assert "predicted against observed" in out
+    assert "Why prompt tokens were not read" not in out
+
+
+def test_bad_input_that_can_be_skipped_says_so_and_other_bad_input_does_not(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    log, none = tmp_path / "log.jsonl", tmp_path / "none"
+    log.write_text(json.dumps(ROWS[0]) + "\n" + '{"at": -1}\n')
+
+    code, _, err = run_cli("bill", log)
+    assert code == 2
+    assert err.startswith(f"cachecast: {log} line 2: ")
+    assert err.endswith("; --skip-bad leaves out what is bad and counts it\n")
+    code, out, _ = run_cli("bill", log, "--skip-bad")
+    assert (code, out.splitlines()[0].rstrip()) == (0, "1 request, 6,000 prompt tokens")
+
+    assert "--skip-bad" not in run_cli("bill", none)[2]
+
+
+def test_a_command_in_a_note_can_be_copied_whatever_the_path(
+    run_cli: RunCli, log: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / ("long " * 30) / "[run]"
+    run.parent.mkdir()
+    last = run_cli("bill", log, "-o", run)[2].splitlines()[-1]
+    assert last.endswith(
+        f'cachecast sql {shlex.quote(str(run))} "select * from by_reason order by cost desc"'
+    )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cachecast_datasets.source import open_bytes
 from cachecast_datasets.synthetic.workload import KINDS
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -41,14 +42,29 @@ def test_a_tiny_chat_costs_what_a_hand_says(run_cli: RunCli, tmp_path: Path) -> 
     assert found["charge"]["total"] == "0.0293475"
 
 
-def test_the_faults_are_found_by_their_reasons(run_cli: RunCli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["pairs", "sketch"])
+def test_the_faults_are_found_by_their_reasons(run_cli: RunCli, tmp_path: Path, form: str) -> None:
+    """Six sessions take turns: none, clock, tools, pause, edit, tool; two start at a time."""
     log = tmp_path / "log"
-    faults = ("--clock-in-system", "--shuffle-tools", "--pause", 900)
-    assert run_cli("generate", "coding-agent", "-o", log, "--sessions", 6, *faults)[0] == 0
+    faults = ("--clock-in-system", "--shuffle-tools", "--pause", 900, "--edit-system", "--add-tool")
+    made = ("--sessions", 6, "--burst", 2, "--title-model", "claude-haiku-4.5", "--format", form)
+    assert run_cli("generate", "coding-agent", "-o", log, *made, *faults)[0] == 0
     (found,) = json.loads(run_cli("bill", log, "--as", "log", "--json")[1])["scenarios"]
 
-    reasons = {miss["reason"] for miss in found["misses"]}
-    assert {"volatile_value", "tools_reordered", "ttl_expired"} <= reasons
+    assert {
+        "volatile_value", "tools_reordered", "ttl_expired", "system_changed", "tools_changed",
+        "concurrent_with_writer", "below_minimum",
+    } <= {miss["reason"] for miss in found["misses"]}  # fmt: skip
+
+
+def test_a_history_that_was_summed_up_is_a_rewritten_one(run_cli: RunCli, tmp_path: Path) -> None:
+    """OpenAI's writes end at messages, so the summary's request finds none of its own."""
+    log = tmp_path / "log"
+    made = ("--sessions", 1, "--compact", 4000, "--requests", 40)
+    assert run_cli("generate", "coding-agent", "-o", log, *made)[0] == 0
+    (found,) = json.loads(run_cli("bill", log, "--as", "gpt-6-sol", "--json")[1])["scenarios"]
+
+    assert "history_rewritten" in {miss["reason"] for miss in found["misses"]}
 
 
 def test_the_help_shows_the_defaults_of_every_kind(run_cli: RunCli) -> None:
@@ -70,9 +86,52 @@ def test_people_get_a_table_and_the_next_command(run_cli: RunCli, tmp_path: Path
 
 
 def test_usage_belongs_to_pairs(run_cli: RunCli, tmp_path: Path) -> None:
-    code, _, err = run_cli("generate", "chat", "-o", tmp_path / "log", "--usage")
+    sketch = ("--format", "sketch", "--usage")
+    code, _, err = run_cli("generate", "chat", "-o", tmp_path / "log", *sketch)
     assert code == 2
     assert "--usage is for --format pairs" in err
-    pairs = ("--format", "pairs", "--usage", "--requests", 2)
-    assert run_cli("generate", "chat", "-o", tmp_path / "log", *pairs)[0] == 0
+    assert run_cli("generate", "chat", "-o", tmp_path / "log", "--usage", "--requests", 2)[0] == 0
     assert '"usage":{"input_tokens":' in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize("scenario", ["claude-opus-5", "log,ttl=1h", "gpt-6-sol", "gpt-5.5"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_costs_what_the_sketch_of_the_same_draw_costs(
+    run_cli: RunCli, tmp_path: Path, kind: str, scenario: str
+) -> None:
+    """The text's tokens are counted by its bytes, the sketch states them: request by request."""
+    bills = []
+    for form in ("pairs", "sketch"):
+        log = tmp_path / form
+        made = ("--format", form, "--requests", 30, "--seed", 3, "--clock-in-system")
+        assert run_cli("generate", kind, "-o", log, *made)[0] == 0
+        code, out, _ = run_cli("bill", log, "--as", scenario, "--per-request", "--json")
+        assert code == 0
+        rows = [json.loads(line) for line in out.splitlines()]
+        bills.append([(row["request_id"], row["usage"], row["reason"]) for row in rows])
+    assert len(bills[0]) == 30
+    assert bills[0] == bills[1]
+
+
+def test_text_alone_says_nothing_of_a_provider_to_compare_with(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    """Its responses tell their output, and of the prompt nothing."""
+    log = tmp_path / "log"
+    assert run_cli("generate", "chat", "-o", log, "--requests", 5)[0] == 0
+
+    code, out, err = run_cli("bill", log, "--as", "log")
+    assert code == 0
+    assert "predicted against observed" not in out
+    assert "do not tell their output" not in err
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_a_compressed_log_is_the_same_log(run_cli: RunCli, tmp_path: Path, suffix: str) -> None:
+    plain, packed = tmp_path / "log", tmp_path / f"log.{suffix}"
+    for path in (plain, packed):
+        assert run_cli("generate", "chat", "-o", path, "--requests", 20)[0] == 0
+
+    assert packed.stat().st_size < plain.stat().st_size
+    with open_bytes(packed) as stream:
+        assert stream.read() == plain.read_bytes()

@@ -27,7 +27,10 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(
 ) -> None:
     code, out, err = run_cli("import", log, "-o", tmp_path / "out.parquet", "--json")
     assert (code, out) == (2, "")
-    assert err == f"cachecast: {log} line 2: output is -3, expected an integer >= 0\n"
+    assert err == (
+        f"cachecast: {log} line 2: output is -3, expected an integer >= 0; "
+        "--skip-bad leaves out what is bad and counts it\n"
+    )
     assert sorted(tmp_path.iterdir()) == [log]
 
 

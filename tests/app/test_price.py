@@ -190,6 +190,7 @@ def test_a_web_search_is_a_note_on_stderr_and_in_the_json(run: Any) -> None:
         (("--tier", "flex"), "no flex price for anthropic/claude-opus-5; it has: standard, batch"),
         (("--tier", "turbo"), "it has: standard, batch, fast"),
         (("--model", "claude-opos-5"), "close names: claude-opus-5"),
+        (("--model", "sonnet"), "close names: claude-sonnet-5.5, claude-sonnet-5, "),
         (("--model", "claude-opus-5.5", "--on", "2026-09-21"), "stated from 2026-09-22"),
         (("--provider", "acme"), "unknown provider 'acme'; known: alibaba"),
         (("--on", "soon"), "expected YYYY-MM-DD"),

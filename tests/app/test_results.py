@@ -218,18 +218,22 @@ def test_every_column_of_every_view_is_documented(tmp_path: Path) -> None:
     connection.close()
 
 
+# views of what `bill` does not write: a run of its own shows that they have rows (test_simulate)
+OF_FLEETS = ("served", "timeline")
+
+
 def test_every_example_of_every_view_runs(bill_run: Path) -> None:
     """Documentation that fails is worse than none."""
     connection = connect(bill_run)
     for name, view in VIEWS.items():
         rows = connection.execute(view.example).fetchall()
-        assert rows, name
+        assert rows or name in OF_FLEETS, name
     connection.close()
 
 
 def test_the_schemas_name_what_the_design_asks_for() -> None:
-    """The three tables of every run, and money as whole picounits."""
-    assert list(TABLES) == ["requests", "ledger", "misses"]
+    """The tables, and money as whole picounits."""
+    assert list(TABLES) == ["requests", "ledger", "misses", "served", "timeline"]
     for name in ("charge_total", "without_cache", "charge_low", "charge_high"):
         assert LEDGER.field(name).type == pa.int64()
     assert MISSES.field("cost_picounits").type == pa.int64()

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from conftest import RunCli
 
+from cachecast.results.views import VIEWS
+
 FLEET = """
 [fleet]
 servers = 1
@@ -97,6 +99,10 @@ def test_a_run_holds_the_served_requests_their_misses_and_the_timeline(
     ]
     _, out, _ = run_cli("sql", run, "select reason, sum(tokens) n from misses group by 1", "--csv")
     assert sorted(out.splitlines()[1:]) == ["cold_start,1536", "new_content,512"]
+    for name in ("served", "timeline"):
+        code, out, _ = run_cli("sql", run, VIEWS[name].example, "--csv")
+        assert code == 0
+        assert len(out.splitlines()) > 1
     _, out, _ = run_cli("sql", run, "select sum(hit_tokens) h from timeline", "--csv")
     assert out.splitlines()[1:] == ["1024"]
 
@@ -171,3 +177,25 @@ def test_a_log_without_blocks_is_refused_with_what_it_lacks(
     code, out, err = run_cli("simulate", counts, "--fleet", fleet)
     assert (code, out) == (2, "")
     assert "expected a log that knows which prompts share what" in err
+
+
+def test_a_log_of_text_is_served_like_the_sketch_of_the_same_draw(
+    run_cli: RunCli, tmp_path: Path, fleet: Path
+) -> None:
+    """Text states no prompt size: its content blocks are estimated, and that is said."""
+    found = {}
+    for form in ("pairs", "sketch"):
+        log = tmp_path / form
+        run_cli("generate", "coding-agent", "-o", log, "--format", form, "--requests", 30)
+        large = ("--set", "engine.block_tokens=16", "--set", "engine.blocks=20001")
+        found[form] = answer(run_cli, log, "--fleet", fleet, *large)
+
+    text, sketch = found["pairs"], found["sketch"]
+    assert text["requests"] == text["completed"] == 30
+    for name in ("prompt_tokens", "output_tokens", "hit_tokens", "misses", "makespan_s"):
+        assert text[name] == sketch[name], name
+    said = (
+        "30 requests do not say their prompt tokens: the estimate of their content blocks is taken"
+    )
+    assert said in text["assumptions"]
+    assert said not in sketch["assumptions"]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,6 +31,9 @@ from cachecast_datasets.request import (
     Request,
 )
 from cachecast_datasets.request_log import SCHEMA, LogMeta
+from cachecast_datasets.synthetic.generating import generate
+from cachecast_datasets.synthetic.lines import pair_line, sketch_line
+from cachecast_datasets.synthetic.workload import KINDS as KINDS_OF_LOGS
 from cachecast_datasets.trace import open_trace
 from cachecast_pricing.catalog import load_catalog
 from cachecast_sim.billing import Billing
@@ -181,14 +185,21 @@ def test_the_words_that_are_kept_are_short_lists_and_never_free_text() -> None:
     assert all(word.isascii() and " " not in word and len(word) <= 42 for word in kept)
 
 
+TEAM = replace(
+    KINDS_OF_LOGS["coding-agent"], burst=2, rate_per_hour=12, turns=3, clock_in_system=True,
+    shuffle_tools=True, pause_s=900, edit_system=True,
+)  # fmt: skip
+
+
 def test_the_same_log_and_salt_give_the_same_bytes_and_another_salt_no_common_id(
-    root: Path, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    demo = root / "app" / "cachecast" / "demo.jsonl"
+    log = tmp_path / "log"
+    generate(TEAM, log, pair_line, requests=40)
     for shape in ("parquet", "jsonl"):
-        first = anonymised(demo, tmp_path / f"1.{shape}").read_bytes()
-        again = anonymised(demo, tmp_path / f"2.{shape}").read_bytes()
-        anonymised(demo, tmp_path / f"3.{shape}", OTHER_SALT)
+        first = anonymised(log, tmp_path / f"1.{shape}").read_bytes()
+        again = anonymised(log, tmp_path / f"2.{shape}").read_bytes()
+        anonymised(log, tmp_path / f"3.{shape}", OTHER_SALT)
         assert first == again
 
     def ids(path: Path) -> set[object]:
@@ -225,13 +236,13 @@ SETTINGS = [
     "scenario", ["log", "claude-opus-5", "gpt-6-sol", "gpt-5.5", "deepseek-flash"]
 )
 def test_the_usage_and_the_reason_of_every_request_stay_what_they_were(
-    root: Path, tmp_path: Path, scenario: str
+    tmp_path: Path, scenario: str
 ) -> None:
-    """The demo's requests, each with a setting, twice as many sessions, and absolute times."""
-    source = tmp_path / "in.jsonl"
-    lines = (root / "app" / "cachecast" / "demo.jsonl").read_text().splitlines()
+    """A team's requests, each with a setting and an absolute time."""
+    source, drawn = tmp_path / "in.jsonl", tmp_path / "drawn.jsonl"
+    generate(TEAM, drawn, sketch_line, requests=60)
     with source.open("w") as stream:
-        for number, text in enumerate(lines):
+        for number, text in enumerate(drawn.read_text().splitlines()):
             line = json.loads(text)
             line["settings"] = SETTINGS[number % len(SETTINGS)]
             minute, second = divmod(int(line["at"]), 60)

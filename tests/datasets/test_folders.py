@@ -47,7 +47,7 @@ def test_a_folder_of_nothing_we_read_is_refused(write: Write, tmp_path: Path) ->
     write({"some": "settings"}, name="f/settings.json")
     assert refusal(tmp_path / "f") == (
         "FILE: the folder holds no logs of a kind that is read from folders, expected "
-        "kv-cache-tester, claude-code, codex"
+        "kv-cache-tester, claude-code, codex; name files of other kinds one by one"
     )
 
 

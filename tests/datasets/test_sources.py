@@ -59,7 +59,7 @@ def test_seconds_and_milliseconds_are_not_mixed_up(write: Write) -> None:
     bailian = LINES["mooncake"] | {"chat_id": 1}  # seconds and blocks of 16
     assert refusal(write(bailian)).startswith(
         "FILE: JSON with the keys chat_id, hash_ids, input_length, timestamp (Qwen-Bailian is not "
-        "read yet), expected one of:"
+        "read yet), expected one of "
     )
 
 
@@ -92,9 +92,11 @@ def test_a_file_of_the_wrong_kind_is_described_and_all_formats_are_listed(
     assert refusal(write(data)) == f"FILE: {what}, expected {accepted()}"
 
 
-def test_every_format_is_in_the_list_of_what_is_accepted() -> None:
-    for reader in READERS.values():
-        assert reader.description in accepted()
+def test_every_format_is_in_the_list_of_what_is_accepted_by_its_name_alone() -> None:
+    assert accepted() == (
+        f"one of {', '.join(READERS)} (see cachecast import --help or docs/log-formats.md)"
+    )
+    assert len(accepted()) < 300
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,10 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path).startswith("FILE: the folder holds no logs of a kind that is read")
+    assert refusal(tmp_path) == (
+        "FILE: the folder holds no logs of a kind that is read from folders, expected "
+        "kv-cache-tester, claude-code, codex; name files of other kinds one by one"
+    )
 
 
 @pytest.mark.parametrize("packing", ["gz", "zst"])

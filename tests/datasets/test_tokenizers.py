@@ -113,3 +113,20 @@ def test_a_real_file_of_ranks_is_read_where_its_package_is_there(tmp_path: Path)
     lines = [f"{base64.b64encode(bytes([n])).decode()} {n}" for n in range(256)]
     path.write_text("\n".join([*lines, f"{base64.b64encode(b'ab').decode()} 256"]))
     assert list(load(path).encode("abc")) == [256, ord("c")]
+
+
+@pytest.mark.parametrize("tokenizer", [None, WORDS])
+def test_a_document_of_plain_text_is_as_long_as_its_text(
+    write: Write, import_all: ImportAll, tokenizer: Tokenizer | None
+) -> None:
+    """800 words of 4 characters and a blank: 1,000 tokens by bytes; a picture is 1,600 always."""
+    words = " ".join(["word"] * 800) + "."
+    source = {"type": "text", "media_type": "text/plain", "data": words}
+    plain = {"type": "document", "source": source}
+    picture = {"type": "image", "source": {"type": "base64", "data": "AAAA" * 9_000}}
+    path = write(pair(claude(messages=[said("user", [plain, picture])]), message(None)))
+    (request,) = import_all(path, tokenizer=tokenizer)[0]
+
+    expected = 1000 if tokenizer is None else 800
+    assert [block.tokens for block in request.blocks] == [expected, 1600]
+    assert request.blocks[0].kind == "document"

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -28,7 +29,7 @@ from cachecast_sim.grouping import keys_of
 from cachecast_sim.ledger import LedgerRow
 
 
-@click.command("bill")
+@click.command("bill", short_help="What a log costs, and why its requests missed.")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
 @click.option(
     "--as", "models", multiple=True, metavar="MODEL[,key=value]",
@@ -66,16 +67,19 @@ def command(
       lookup=2+50|50|80, hidden=N, tail=N, overflow=off|N                (OpenAI)
       interval=off|N, unit=off|N, output_units=on|off, build_delay=S     (DeepSeek)
 
-    LOG: cachecast Parquet, sketch, Mooncake, kv-cache-tester or token-id JSON (gz and zst too).
-    docs/reasons.md explains the reasons.
+    LOG: everything that `cachecast import --help` lists, such as ~/.claude/projects, ~/.codex, a
+    HAR capture or a Langfuse export. docs/reasons.md explains the reasons.
 
-    Example:  cachecast bill log.jsonl --as claude-opus-5 --as claude-opus-5,ttl=1h --as gpt-6-sol
+    \b
+    Example:
+      cachecast bill log.jsonl --as claude-opus-5 --as claude-opus-5,ttl=1h \\
+        --as gpt-6-sol
     """
     if out is not None:
         _check_place(out, logs)
     catalog = load_catalog(rates)
     for remark in catalog.notes:
-        notes.print(f"note: {remark}", markup=False, soft_wrap=True)
+        notes.print(f"note: {remark}", markup=False)
     scenarios = scenarios_of(models, catalog)
     keys = keys_of(by)
     with contextlib.ExitStack() as stack:
@@ -109,7 +113,8 @@ def command(
         return
     print_bills(bills, [name for name, _ in keys])
     if out is not None:
-        notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from by_reason"')
+        asked = f'cachecast sql {quote(str(out))} "select * from by_reason order by cost desc"'
+        notes.print(f"written to {out}; ask it with:  {asked}", markup=False)
 
 
 def _check_place(out: Path, logs: tuple[Path, ...]) -> None:

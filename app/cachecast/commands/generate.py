@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from cachecast_datasets.synthetic.workload import KINDS
 # option -> (field of Workload, type, what it is)
 PARAMETERS: dict[str, tuple[str, click.ParamType[Any], str]] = {
     "--rate": ("rate_per_hour", click.FloatRange(1e-3, 1e7), "Sessions that start in an hour."),
+    "--burst": ("burst", click.IntRange(1, 1000), "Sessions that start at the same moment."),
     "--turns": ("turns", click.IntRange(1, 10_000), "Turns of a person in a session."),
     "--think": ("think_s", click.FloatRange(0, 1e7), "Seconds between two turns."),
     "--steps": ("steps", click.IntRange(1, 1000), "Requests in a turn, the last without tools."),
@@ -30,14 +32,14 @@ PARAMETERS: dict[str, tuple[str, click.ParamType[Any], str]] = {
     "--ask-tokens": ("ask_tokens", click.IntRange(1, 10**6), "Tokens of a person's message."),
     "--answer-tokens": ("answer_tokens", click.IntRange(1, 10**6), "Tokens of an answer."),
     "--result-tokens": ("result_tokens", click.IntRange(0, 10**6), "Tokens of a tool's result."),
+    "--compact": ("compact_tokens", click.IntRange(0, 10**7), "Sum up a longer history; 0 never."),
     "--marker": ("marker", click.Choice(["5m", "1h", "none"]), "Lifetime of the cache markers."),
     "--vary": ("vary", click.FloatRange(0, 1), "Spread around the means; 0 none."),
-    "--model": ("model", click.STRING, "The model that the log names [claude-opus-5]."),
 }
 EXAMPLE = """
 Example:
 
-  cachecast generate coding-agent -o agent.log --requests 50 --seed 1
+  cachecast generate coding-agent -o agent.jsonl.zst --requests 50 --seed 1
 """
 
 
@@ -45,8 +47,7 @@ def _defaults() -> str:
     """The defaults of every kind, as a paragraph that click leaves as it is."""
     rows = [["defaults", *KINDS]]
     for option, (name, _, _) in PARAMETERS.items():
-        if name != "model":
-            rows.append([option, *(_shown(getattr(kind, name)) for kind in KINDS.values())])
+        rows.append([option, *(_shown(getattr(kind, name)) for kind in KINDS.values())])
     widths = [max(map(len, column)) + 1 for column in zip(*rows, strict=True)]
     lines = [
         first.ljust(widths[0]) + "".join(c.rjust(w) for c, w in zip(cells, widths[1:], strict=True))
@@ -65,24 +66,33 @@ def _parameters(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command("generate", epilog=f"{EXAMPLE}\n{_defaults()}")
+@click.command(
+    "generate",
+    epilog=f"{EXAMPLE}\n{_defaults()}",
+    short_help="Write a synthetic log, for those who have none.",
+)
 @click.argument("kind", type=click.Choice(list(KINDS)))
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="File to write.")
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path),
+              help="File to write; compressed if its name ends in .gz or .zst.")  # fmt: skip
 @click.option("--requests", type=click.IntRange(0), default=200, show_default=True,
               help="Stop after so many requests, by arrival.")  # fmt: skip
 @click.option("--sessions", type=click.IntRange(0), help="And after so many sessions.")
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="The same gives the same file."
 )
-@click.option("--format", "form", type=click.Choice(["sketch", "pairs"]), default="sketch",
+@click.option("--format", "form", type=click.Choice(["pairs", "sketch"]), default="pairs",
               show_default=True,
-              help="Names and sizes, or Messages API JSON with text.")  # fmt: skip
-@click.option("--usage", is_flag=True, help="pairs: responses tell sizes, as without a cache.")
+              help="Requests and responses with text, or names and sizes.")  # fmt: skip
+@click.option("--usage", is_flag=True, help="pairs: usage of a provider without a cache.")
+@click.option("--model", help="The model that is asked.  [default: claude-opus-5]")
+@click.option("--title-model", metavar="MODEL", help="Asked for a title, once a session.")
 @_parameters
-@click.option("--clock-in-system", is_flag=True, help="Every third session: a clock comes first.")
-@click.option("--shuffle-tools", is_flag=True, help="Every third session: tools in any order.")
+@click.option("--clock-in-system", is_flag=True, help="Fault: a clock before the system text.")
+@click.option("--shuffle-tools", is_flag=True, help="Fault: tools in another order each time.")
 @click.option("--pause", "pause_s", type=click.FloatRange(0, 1e7), metavar="S", default=0.0,
-              help="Every third session: one longer pause.")  # fmt: skip
+              help="Fault: S seconds more in the middle.")  # fmt: skip
+@click.option("--edit-system", is_flag=True, help="Fault: another system text from the middle on.")
+@click.option("--add-tool", is_flag=True, help="Fault: one more tool from the middle on.")
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was made as JSON.")
 def command(
@@ -107,7 +117,8 @@ def command(
     tool-heavy    many tools, several calls at once, large results
 
     Nothing in it is about anyone. What is left out is the kind's default; --sessions N ends the log
-    earlier than --requests.
+    earlier than --requests. Sessions take turns with the faults that are on: the first has none,
+    the second the first of them, and so on. docs/generate.md says more.
     """
     if usage and form == "sketch":
         raise click.UsageError("--usage is for --format pairs; a sketch tells sizes anyway.")
@@ -125,9 +136,9 @@ def command(
              "out": str(out), "parameters": parameters}
         )  # fmt: skip
         return
-    table = Table(show_header=False)
+    table = Table(show_header=False, box=None)
     table.add_row("requests", f"{made[0]:,}")
     table.add_row("sessions", f"{made[1]:,}")
     table.add_row("written to", escape(str(out)))
     print_table(table)
-    notes.print(f"what it costs:  cachecast bill {out} --as log", markup=False, soft_wrap=True)
+    notes.print(f"what it costs:  cachecast bill {quote(str(out))} --as log", markup=False)

@@ -1,7 +1,9 @@
 """`cachecast import`: any log that a reader knows, into one cachecast Parquet."""
 
 import math
+import textwrap
 from pathlib import Path
+from shlex import quote
 
 import click
 from rich.markup import escape
@@ -12,6 +14,7 @@ from cachecast.progress import progress
 from cachecast_datasets.anonymising import Anonymiser
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import ImportSummary, import_log
+from cachecast_datasets.sources import READERS
 from cachecast_datasets.tokenizers import load
 
 
@@ -29,13 +32,28 @@ Example:
 
   cachecast import conversation_trace.jsonl -o log.parquet
 """
+_COLUMN, _WIDTH = 24, 76  # of the names of formats, of a line of help
+
+
+def _formats() -> str:
+    """Every format with what it is, as a paragraph that click leaves as it is."""
+    lines = ["Formats (docs/log-formats.md says what each carries):"]
+    for name, reader in READERS.items():
+        first, *others = textwrap.wrap(reader.description, _WIDTH - _COLUMN)
+        lines.append(f"{name:<{_COLUMN}}{first}")
+        lines += [" " * _COLUMN + line for line in others]
+    return "\b\n" + "\n".join(lines)
+
+
 _KEPT = (
     "anonymised: salted hashes of ids and contents, times from the first arrival; token counts, "
     "durations and the names of models and settings stay as they are"
 )
 
 
-@click.command("import", epilog=EXAMPLE)
+@click.command(
+    "import", epilog=f"{EXAMPLE}\n{_formats()}", short_help="Read logs into one Parquet file."
+)
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "-o", "--out", required=True, type=click.Path(path_type=Path),
@@ -76,9 +94,8 @@ def command(
 ) -> None:
     """Read request logs and write one cachecast Parquet, sorted by arrival.
 
-    SOURCES are files or folders: request and response pairs, batch files and HAR captures of
-    Anthropic and OpenAI; sketch, Mooncake or token-id JSONL, kv-cache-tester JSON, cachecast
-    Parquet; gz and zst are read directly. The format is found by content. Several are merged.
+    SOURCES are files or folders of the formats below, plain or as gz or zst. The format is found
+    by content, never by name. Several are merged.
     """
     anonymiser = _anonymiser(anonymise, salt, keep_text)
     with progress() as report:
@@ -95,11 +112,20 @@ def command(
             progress=report,
         )
     for warning in (*summary.warnings, *((_KEPT,) if anonymise else ())):
-        notes.print(f"note: {escape(warning)}", soft_wrap=True)
+        notes.print(f"note: {escape(warning)}")
     if as_json:
         print_json(as_contract(summary))
     else:
         print_table(as_table(summary))
+        notes.print(
+            f"what it costs:  cachecast bill {quote(str(out))} {_scenario(summary)}", markup=False
+        )
+
+
+def _scenario(summary: ImportSummary) -> str:
+    """`log`, where what was written names models; the Mooncake shape does not."""
+    names_models = bool(summary.models) and summary.out.suffix != ".jsonl"
+    return "--as log" if names_models else "--as MODEL"
 
 
 def _anonymiser(anonymise: bool, salt: Path | None, keep_text: bool) -> Anonymiser | None:
@@ -147,7 +173,7 @@ def as_contract(summary: ImportSummary) -> dict[str, object]:
 
 def as_table(summary: ImportSummary) -> Table:
     """The summary for people."""
-    table = Table(show_header=False)
+    table = Table(show_header=False, box=None)
     table.add_row("requests", f"{summary.rows:,}")
     table.add_row("format", summary.source_format)
     table.add_row("evidence", summary.evidence)

@@ -10,7 +10,7 @@ from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.listing import listing
 
 
-@click.command()
+@click.command(short_help="List the models that have a price.")
 @click.argument("name", required=False)
 @click.option("--provider", metavar="P", help="Only this provider's models.")
 @click.option(
@@ -35,4 +35,4 @@ def command(name: str | None, provider: str | None, rates: Path | None, as_json:
         return
     output.print_table(*model_tables(rows))
     for note in catalog.notes:
-        output.notes.print(f"note: {note}", markup=False, soft_wrap=True)
+        output.notes.print(f"note: {note}", markup=False)

@@ -21,7 +21,7 @@ from cachecast_pricing.reading import APIS
 _MOST_INT_DIGITS = 30  # longer ones are decimals, which have no limit of digits
 
 
-@click.command()
+@click.command(short_help="Price one usage object, class by class.")
 @click.option("--model", required=True, metavar="M", help="The model whose prices are used.")
 @click.option("--provider", metavar="P", help="Whose price list, where several list the model.")
 @click.option("--api", metavar="A", help=f"Whose usage object it is: {', '.join(APIS)}.")
@@ -58,7 +58,7 @@ def command(
         return
     output.print_table(price_table(priced))
     for note in priced.notes:
-        output.notes.print(f"note: {note}", markup=False, soft_wrap=True)
+        output.notes.print(f"note: {note}", markup=False)
 
 
 def _read(source: str) -> dict[str, Any]:

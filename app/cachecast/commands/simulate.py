@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # loaded where they are needed: Parquet and DuckDB take longe
     from cachecast.billing import Bill
 
 
-@click.command("simulate")
+@click.command("simulate", short_help="Serve a log on servers of your own.")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
 @click.option(
     "--fleet", "fleet_path", required=True, type=click.Path(path_type=Path), metavar="FILE",

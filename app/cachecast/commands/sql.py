@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import duckdb
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -24,7 +25,7 @@ _ROWS_OF_A_TABLE = 100
 _CATALOGUE = "SELECT * FROM views"
 
 
-@click.command("sql")
+@click.command("sql", short_help="Ask a run that `bill -o` kept, in SQL.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("query", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a row.")
@@ -87,7 +88,7 @@ def _rows(result: duckdb.DuckDBPyConnection, limit: int | None) -> Iterator[tupl
 
 
 def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]], most: int) -> None:
-    table = Table()
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     shown: list[tuple[Any, ...]] = []
     for row in rows:
         if len(shown) == most:

@@ -14,6 +14,7 @@ from cachecast_datasets.prompts.parts import (
     at_path,
     inner_text,
     objects,
+    plain_text,
     put,
     text_of,
     text_value,
@@ -111,7 +112,8 @@ class _Walk:
         elif kind in _MEDIA:
             if at_path(block, "citations.enabled") is True:
                 self.made.settings["citations"] = "on"
-            self._add(section, role, _MEDIA[kind], value, inner_text(block.get("source")), block)
+            text = plain_text(block) or inner_text(block.get("source"))
+            self._add(section, role, _MEDIA[kind], value, text, block)
         else:
             self.made.notes.append(f"content of the unknown type {kind[:40]!r} is read as text")
             self._add(section, role, "text", value, as_json(value), block)

@@ -100,6 +100,20 @@ def hashes_of_part(part: Part) -> ContentHashes:
     return hashes_of(value)
 
 
+def plain_text(block: Any) -> str | None:
+    """The text of a document that comes as plain text, not as a file of base64."""
+    source = block.get("source") if isinstance(block, Mapping) else None
+    if isinstance(source, Mapping) and source.get("type") == "text":
+        data = source.get("data")
+        return data if isinstance(data, str) else None
+    return None
+
+
+def opaque(part: Part) -> bool:
+    """Whether the bytes of the part do not tell its tokens: a picture, or a file in base64."""
+    return part.kind in MEDIA and plain_text(part.value) is None
+
+
 def text_value(block: Mapping[str, Any], text: str) -> Any:
     """What a text block is hashed as: type and text alone, unless it says something more."""
     more = {

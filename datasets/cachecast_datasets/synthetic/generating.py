@@ -1,12 +1,21 @@
 """Write a synthetic log: whole or not at all, the same bytes for the same parameters and seed."""
 
+import gzip
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
+
+import zstandard
 
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.synthetic.calls import calls
 from cachecast_datasets.synthetic.lines import Line
 from cachecast_datasets.synthetic.workload import Workload
+
+# A turn repeats the whole prompt of the one before: the window must reach back over it.
+_ZSTD = zstandard.ZstdCompressionParameters.from_level(9, window_log=24)
 
 
 def generate(
@@ -21,14 +30,15 @@ def generate(
 ) -> tuple[int, int]:
     """(requests, sessions) that were written to `out`, in order of arrival.
 
-    BadInput if `out` exists and not `force`, or cannot be written.
+    A name in .gz or .zst gets compressed lines, which every reader takes. BadInput if `out` exists
+    and not `force`, or cannot be written.
     """
     if out.exists() and not force:
         raise BadInput(f"{out}: exists already, expected a new file (or --force)")
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     written, seen = 0, set()
     try:
-        with partial.open("wb") as stream:
+        with _opened(partial, out.suffix) as stream:
             for call in calls(workload, seed, requests, sessions):
                 stream.write(line(workload, call))
                 written += 1
@@ -39,3 +49,17 @@ def generate(
     finally:
         partial.unlink(missing_ok=True)
     return written, len(seen)
+
+
+@contextmanager
+def _opened(path: Path, suffix: str) -> Iterator[BinaryIO]:
+    """`path` for writing, compressed where the suffix asks for it."""
+    with path.open("wb") as raw:
+        if suffix == ".gz":
+            with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as stream:
+                yield cast(BinaryIO, stream)
+        elif suffix == ".zst":
+            with zstandard.ZstdCompressor(compression_params=_ZSTD).stream_writer(raw) as stream:
+                yield stream
+        else:
+            yield raw

@@ -1,8 +1,8 @@
-"""Synthetic requests as lines of a log: the sketch format, or request and response JSON with text.
+"""Synthetic requests as lines of a log: request and response JSON with text, or the sketch format.
 
 The JSON is Anthropic's Messages API: `{"id", "session", "account", "start_time", "first_token_s",
-"end_s", "request", "response"}`. Its text is made of short words, four characters a token, fixed
-by the content's name.
+"end_s", "request", "response"}`. Its text is made of short words, fixed by the content's name, and
+so long that a reader who counts four bytes a token finds the planned tokens in every block.
 """
 
 import random
@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from cachecast_datasets.synthetic.calls import Call, Part
+from cachecast_datasets.synthetic.sessions import Call, Part
 from cachecast_datasets.synthetic.workload import Workload
 
 ACCOUNT = "team"
@@ -27,6 +27,8 @@ _LETTERS = (
 )
 _WORDS = [_LETTERS[at : at + 3] for at in range(0, 192, 3)]
 
+_UNKNOWN = dict.fromkeys(("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
+
 Line = Callable[[Workload, Call], bytes]
 
 
@@ -37,7 +39,7 @@ def sketch_line(w: Workload, call: Call) -> bytes:
         "id": call.id,
         "ttft": call.first_token_s,
         "took": call.end_s,
-        "model": w.model,
+        "model": call.model,
         "account": ACCOUNT,
         "session": call.session,
         "output": call.output_tokens,
@@ -67,23 +69,23 @@ def _item(part: Part, marker: str | None) -> list[Any]:
 def pair_line(w: Workload, call: Call, usage: bool = False) -> bytes:
     """The call as one request and its response.
 
-    With `usage` the response says how long prompt and answer are, as a provider without a cache
-    would: nothing is said about what was read or written.
+    The response's usage tells the length of the answer and leaves the prompt's classes null: what
+    a cache would have read and written is unknown. With `usage` it tells both lengths as a provider
+    without a cache would.
     """
     moment = START + timedelta(seconds=call.at_s)
     response: dict[str, Any] = {
         "id": f"msg_{call.id}",
         "type": "message",
         "role": "assistant",
-        "model": w.model,
+        "model": call.model,
         "content": [_content(part, moment) for part in call.answer],
         "stop_reason": "tool_use" if call.answer[0].kind == "tool_use" else "end_turn",
-    }
-    if usage:
-        response["usage"] = {
-            "input_tokens": call.prompt_tokens,
+        "usage": {
+            **({"input_tokens": call.prompt_tokens} if usage else _UNKNOWN),
             "output_tokens": call.output_tokens,
-        }
+        },
+    }
     row: dict[str, Any] = {
         "id": call.id,
         "session": call.session,
@@ -117,7 +119,7 @@ def _request(w: Workload, call: Call, moment: datetime) -> dict[str, Any]:
                 messages[-1]["content"].append(block)
             else:
                 messages.append({"role": role, "content": [block]})
-    body: dict[str, Any] = {"model": w.model, "max_tokens": MAX_TOKENS}
+    body: dict[str, Any] = {"model": call.model, "max_tokens": MAX_TOKENS}
     body |= {"tools": tools} if tools else {}
     body |= {"system": system} if system else {}
     return body | {"messages": messages}
@@ -129,20 +131,16 @@ def _control(marker: str | None) -> dict[str, str]:
 
 def _content(part: Part, moment: datetime) -> dict[str, Any]:
     """The part as a content block of the Messages API."""
-    text = text_of(part.name, part.tokens)
-    if part.masked is not None:
-        text = f"It is {moment.isoformat(timespec='seconds')}."
     if part.kind == "tool_definition":
-        schema = {"type": "object", "properties": {"text": {"type": "string"}}}
-        name = part.name.replace(" ", "_")
-        return {"name": name, "description": text, "input_schema": schema}
+        return _tool(part)
     if part.kind == "tool_use":
-        return {
-            "type": "tool_use",
-            "id": _tool_id(part.name),
-            "name": "tool",
-            "input": {"text": text},
-        }
+        around = len('tool {"text":""}')  # its name and input are what counts
+        words = {"text": text_of(part.name, part.tokens, around)}
+        return {"type": "tool_use", "id": _tool_id(part.name), "name": "tool", "input": words}
+    if part.masked is not None:
+        clock = f"It is {moment.isoformat(timespec='milliseconds')}. "
+        return {"type": "text", "text": clock + text_of(part.masked, part.tokens, len(clock))}
+    text = text_of(part.name, part.tokens)
     if part.kind == "tool_result":
         use = part.name.replace(" result ", " answer ")
         return {"type": "tool_result", "tool_use_id": _tool_id(use), "content": text}
@@ -152,13 +150,25 @@ def _content(part: Part, moment: datetime) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
+def _tool(part: Part) -> dict[str, Any]:
+    """A definition counts as a whole, its JSON included."""
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    tool = {"name": part.name.replace(" ", "_"), "description": "", "input_schema": schema}
+    around = len(msgspec.json.encode(tool))
+    return tool | {"description": text_of(part.name, part.tokens, around)}
+
+
 def _tool_id(name: str) -> str:
     return "toolu_" + name.replace(" ", "_").replace(".", "_")
 
 
 @lru_cache(maxsize=512)
-def text_of(name: str, tokens: int) -> str:
-    """Words for this content: the same for the same name, four characters a token."""
+def text_of(name: str, tokens: int, around: int = 0) -> str:
+    """Words for this content, always the same for the same name.
+
+    Together with the `around` characters that stand beside it in its block it has four characters a
+    token (one less if nothing stands beside it, which counts the same); "" if they fill the block.
+    """
     rng = random.Random(name)
     words: Sequence[str] = [_WORDS[int(rng.random() * len(_WORDS))] for _ in range(tokens)]
-    return " ".join(words)
+    return " ".join(words)[: max(0, 4 * tokens - around)]

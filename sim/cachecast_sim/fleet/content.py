@@ -9,6 +9,7 @@ from cachecast_datasets.hashing import token_block_hashes
 from cachecast_datasets.request import Boundaries, Request
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.prefixes import ENDLESS, Piece, PrefixTree, Segment
+from cachecast_sim.prompt_size import prompt_size
 
 US = 1000  # nanoseconds
 _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)  # an odd number spreads the block numbers over 64 bits
@@ -26,6 +27,7 @@ class NoPrompt(ContentError):
 class Content:
     """What was taken for granted about requests on the way, for the result's assumptions."""
 
+    prompts_estimated: int = 0  # requests without prompt tokens: the sum of their content blocks
     outputs_unknown: int = 0  # requests without output tokens: taken as one token
     from_content_blocks: int = 0  # requests whose token blocks follow from content blocks
 
@@ -43,10 +45,11 @@ class JobMaker:
 
     def job(self, request: Request) -> Job:
         """ContentError if the request has no blocks that this engine could cache."""
-        prompt = request.prompt_tokens
+        prompt = prompt_size(request)
         if prompt is None or prompt < 1:
             shown = "unknown" if prompt is None else prompt
             raise NoPrompt(f"prompt_tokens is {shown}, expected at least 1")
+        self.seen.prompts_estimated += request.prompt_tokens is None
         output = request.output_tokens
         if output is None:
             self.seen.outputs_unknown += 1

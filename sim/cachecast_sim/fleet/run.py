@@ -121,6 +121,11 @@ class FleetRun:
         for latency in self._maker.latencies:
             found += latency.assumptions()
         seen = self._content.seen
+        if seen.prompts_estimated:
+            found.append(
+                f"{seen.prompts_estimated:,} requests do not say their prompt tokens: the estimate "
+                "of their content blocks is taken"
+            )
         if seen.outputs_unknown:
             found.append(
                 f"{seen.outputs_unknown:,} requests do not say their output tokens: taken as 1"

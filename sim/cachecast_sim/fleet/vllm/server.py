@@ -14,6 +14,7 @@ from cachecast_sim.fleet.vllm.decoding import DecodeGroup
 from cachecast_sim.fleet.vllm.job_blocks import JobBlocks
 from cachecast_sim.fleet.vllm.misses import explain
 from cachecast_sim.fleet.vllm.pool import BlockPool
+from cachecast_sim.fleet.vllm.scarcity import schedule_scarce
 from cachecast_sim.fleet.vllm.step import Prefills, StepPlan
 from cachecast_sim.fleet.vllm.transfers import Receive, Transfers
 from cachecast_sim.latency.model import LatencyModel
@@ -53,8 +54,8 @@ class VllmServer:
         self._on_finish = on_finish
         self._hand_over = hand_over
         self._tiers = tiers
-        self._transfers = Transfers(self.blocks, tiers, receive)
-        self._prefills = Prefills()
+        self.transfers = Transfers(self.blocks, tiers, receive)
+        self.prefills = Prefills()
         self._plan = StepPlan()
         self._admitted = 0
 
@@ -112,7 +113,7 @@ class VllmServer:
 
     def let_go(self, job: Job, now_ns: int) -> int | None:
         """The blocks of a job that was handed over have arrived elsewhere. When to `advance`."""
-        self._transfers.let_go(job, now_ns)
+        self.transfers.let_go(job, now_ns)
         return now_ns if self.waiting and not self._plan.busy else None
 
     def _end(self, now_ns: int) -> None:
@@ -127,7 +128,7 @@ class VllmServer:
                 self._add_gaps(duration_ns, count * len(group.jobs))
             for job in group.finished():
                 self._finish(job, group.leave(job), now_ns)
-        for job in self._prefills.completing:
+        for job in self.prefills.completing:
             job.generated += 1
             if job.first_token_ns is None:
                 job.first_token_ns = now_ns
@@ -136,16 +137,16 @@ class VllmServer:
             if job.generated >= job.output_tokens:
                 self._finish(job, job.computed, now_ns)
             elif self._hand_over is not None:
-                self._transfers.give_away(job)
+                self.transfers.give_away(job)
                 del self.running[job]
                 self._hand_over(job, now_ns)
             else:
                 group.join(job, job.computed)
 
     def _schedule(self, now_ns: int) -> int | None:
-        if self._transfers.next_ns is not None:
+        if self.transfers.next_ns is not None:
             self._use_arrived(now_ns)
-        group, prefills = self.group, self._prefills
+        group, prefills = self.group, self.prefills
         prefills.clear()
         decodes, partial = len(group.jobs), prefills.partial
         context = group.context + decodes
@@ -156,23 +157,23 @@ class VllmServer:
             chunk = min(partial.remaining, budget)
             needed += self.blocks.needed(partial, chunk)
         if needed and needed > self.pool.free_blocks:
-            return self._schedule_scarce(now_ns)
+            return self._begin(now_ns, *schedule_scarce(self, now_ns))
         if decodes:
             self._decode(1, decode_blocks)
         if partial is not None:
-            budget -= self._prefill(partial, chunk)
-        if budget and (self.waiting or self._transfers.loaded):
+            budget -= self.prefill(partial, chunk)
+        if budget and (self.waiting or self.transfers.loaded):
             self._admit(now_ns, budget)
         if prefills.requests:
             return self._begin(now_ns, decodes, context)
         if decodes:
             return self._begin_stretch(now_ns, decodes, context)
         self._plan.busy = False
-        return self._transfers.next_ns
+        return self.transfers.next_ns
 
     def _begin(self, now_ns: int, decodes: int, context: int) -> int:
         """A single step with whatever was scheduled."""
-        work = self._prefills
+        work = self.prefills
         duration_ns = self._latency.step_ns(
             work.tokens, work.requests, work.pairs, decodes, context
         )
@@ -185,7 +186,7 @@ class VllmServer:
         if group.fills_known_blocks and self.waiting and len(self.running) < self.max_seqs:
             steps = min(steps, group.next_fill())  # a new hit may let the waiting one in
         ends = self._latency.decode_ends_ns(decodes, context, steps)
-        return self._plan.stretch(now_ns, ends, self._transfers.next_ns)
+        return self._plan.stretch(now_ns, ends, self.transfers.next_ns)
 
     def _decode(self, steps: int, needed: int | None = None) -> None:
         """The decoding jobs' next steps: their blocks (`needed`), and hashes of full ones."""
@@ -202,18 +203,18 @@ class VllmServer:
             group.advance(steps)
             self._plan.computed += steps
 
-    def _prefill(self, job: Job, tokens: int) -> int:
+    def prefill(self, job: Job, tokens: int) -> int:
         """`job` computes its next `tokens` tokens in this step. So many."""
         self.blocks.compute(job, tokens)
-        self._prefills.add(job, tokens)
+        self.prefills.add(job, tokens)
         return tokens
 
     def _admit(self, now_ns: int, budget: int) -> None:
         """Waiting jobs in their order, until one does not fit: it blocks those behind it."""
-        transfers = self._transfers
+        transfers = self.transfers
         while transfers.loaded and budget:
             job = transfers.loaded.popleft()
-            budget -= self._prefill(job, min(job.remaining, budget))
+            budget -= self.prefill(job, min(job.remaining, budget))
         self.blocks.expire(now_ns)
         pool, size, waiting, running = self.pool, self.block_tokens, self.waiting, self.running
         while waiting and budget and len(running) < self.max_seqs:
@@ -238,7 +239,7 @@ class VllmServer:
             job.computed = hit * size
             job.remaining = total - job.computed
             if job not in transfers:
-                budget -= self._prefill(job, min(job.remaining, budget))
+                budget -= self.prefill(job, min(job.remaining, budget))
 
     def _count_hits(self, job: Job, hit: int, now_ns: int) -> None:
         """Once, at the first admission; what a preempted job finds again is counted apart."""
@@ -250,55 +251,24 @@ class VllmServer:
             job.readmission_hit_tokens.append(hit * self.block_tokens)
 
     def _use_arrived(self, now_ns: int) -> None:
-        for job in self._transfers.arrived(now_ns):
+        for job in self.transfers.arrived(now_ns):
             if job.remaining:
-                self._transfers.loaded.append(job)
+                self.transfers.loaded.append(job)
             else:
                 self.group.join(job, job.computed)
 
-    def _schedule_scarce(self, now_ns: int) -> int:
-        """Too few free blocks for all: one by one in running order, the last ones make room."""
-        group, pool, blocks = self.group, self.pool, self.blocks
-        budget = self.max_batch_tokens
-        for job in list(self.running):
-            decoding = job in group.jobs
-            if job not in self.running or not (decoding or job is self._prefills.partial):
-                continue  # preempted, or its blocks are on their way
-            tokens = 1 if decoding else min(job.remaining, budget)
-            if decoding:
-                needed = 0 if group.computed(job) % self.block_tokens else 1
-            else:
-                needed = blocks.needed(job, tokens)
-            while needed > pool.free_blocks and job in self.running:
-                self._preempt(self._last_running(), now_ns)
-            if job not in self.running:
-                break
-            budget -= tokens
-            if not decoding:
-                self._prefill(job, tokens)
-                continue
-            pool.take(needed)
-            if job.filled_blocks < job.known_blocks:
-                blocks.fill(job, group.computed(job) + 1)
-        decodes = len(group.jobs)
-        context = group.context + decodes
-        group.advance(1)
-        return self._begin(now_ns, decodes, context)
-
-    def _last_running(self) -> Job:
-        return next(job for job in reversed(self.running) if job not in self._transfers)
-
-    def _preempt(self, job: Job, now_ns: int) -> None:
+    def preempt(self, job: Job, now_ns: int) -> None:
+        """`job` gives its blocks back and goes to the front of the queue."""
         if job in self.group.jobs:
             computed = self.group.leave(job)
             job.blocks = -(-computed // self.block_tokens)
             job.last_token_ns = now_ns
         else:
             computed = job.computed
-            if job is self._prefills.partial:
-                self._prefills.partial = None
+            if job is self.prefills.partial:
+                self.prefills.partial = None
             else:
-                self._transfers.loaded.remove(job)
+                self.transfers.loaded.remove(job)
         self.blocks.release(job, computed, now_ns)
         del self.running[job]
         self.waiting.appendleft(job)
