@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 import torch
 from torch import Tensor
 
 from cachecast_replay.engine.attention import attention_of
+from cachecast_replay.engine.attention.rows import Attention
 from cachecast_replay.engine.engine import Engine
+from cachecast_replay.engine.errors import EngineError
 from cachecast_replay.engine.kv_cache import KVCache
 from cachecast_replay.engine.model import Model, StepInputs
 from cachecast_replay.engine.scheduler import Schedule, Scheduler
@@ -21,14 +24,44 @@ CONFIG = {
     "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 50,
     "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
 }  # fmt: skip
-CPU = torch.device("cpu")
+Place = tuple[str, str, torch.dtype]  # device, name of the attention, what it computes in
+
+ON_A_CPU: tuple[Place, ...] = (
+    ("cpu", "native", torch.float32),
+    ("cpu", "sdpa", torch.float32),
+    ("cpu", "sdpa", torch.bfloat16),
+    ("cpu", "plain", torch.float32),
+)
+ON_A_GPU: tuple[Place, ...] = (
+    ("cuda", "varlen", torch.bfloat16),
+    ("cuda", "sdpa", torch.bfloat16),
+    ("cuda", "sdpa", torch.float32),
+    ("cuda", "plain", torch.float32),
+)
+# every way to compute attention that this machine may have
+PLACES = ON_A_CPU + (ON_A_GPU if torch.cuda.is_available() else ())
+
+
+def attention_or_skip(place: Place, head_dim: int, threads: int = 1) -> Attention:
+    """The attention of one of PLACES; the test is skipped, with the reason, where it lacks."""
+    device, name, dtype = place
+    try:
+        return attention_of(name, torch.device(device), dtype, head_dim, threads)
+    except EngineError as problem:
+        pytest.skip(str(problem))
+
+
+def name_of(place: Place) -> str:
+    return f"{place[0]}-{place[1]}-{str(place[2]).removeprefix('torch.')}"
 
 
 def tiny_shape(**changes: object) -> ModelShape:
     return shape_of(CONFIG | changes, "the test's config")
 
 
-def strong_weights(shape: ModelShape, seed: int = 1) -> Weights:
+def strong_weights(
+    shape: ModelShape, device: str = "cpu", dtype: torch.dtype = torch.float32, seed: int = 1
+) -> Weights:
     """Weights so large that attention is far from uniform and logits are around 10."""
     generator = torch.Generator().manual_seed(seed)
 
@@ -37,7 +70,7 @@ def strong_weights(shape: ModelShape, seed: int = 1) -> Weights:
         return torch.randn(size, generator=generator) * spread
 
     sizes = expected_shapes(shape)
-    return weights_of(shape, ((name, draw(size)) for name, size in sizes.items()), "cpu")
+    return weights_of(shape, ((name, draw(size)) for name, size in sizes.items()), device, dtype)
 
 
 class Watched(Model):
@@ -57,7 +90,9 @@ Logits = dict[tuple[str, int], Tensor]  # (request id, position) -> (vocab,)
 
 def watch(engine: Engine, weights: Weights) -> Watched:
     """Make `engine` compute with a Watched model, same weights and attention."""
-    attention = attention_of(engine.attention_name, engine.device, engine.shape.head_dim, 1)
+    attention = attention_of(
+        engine.attention_name, engine.device, weights.dtype, engine.shape.head_dim, 1
+    )
     engine.model = watched = Watched(engine.shape, weights, attention)
     return watched
 
@@ -79,10 +114,10 @@ def logits_without_cache(shape: ModelShape, weights: Weights, tokens: Sequence[i
     """(tokens, vocab): all of `tokens` in one pass through an empty cache, by plain attention."""
     engine = Engine(
         shape, weights, blocks=2, block_tokens=len(tokens), max_batch_tokens=len(tokens),
-        max_seqs=1, attention="plain",
+        max_seqs=1, device=weights.device.type, attention="plain",
     )  # fmt: skip
     scheduler: Scheduler = engine.scheduler
     scheduler.add(EngineSequence("whole", tokens, 1))
     schedule: Schedule = scheduler.schedule()
-    inputs = replace(step_inputs(schedule, len(tokens), CPU), wanted=None)
+    inputs = replace(step_inputs(schedule, len(tokens), engine.device), wanted=None)
     return engine.model.logits(engine.model.hidden(inputs, engine.cache))

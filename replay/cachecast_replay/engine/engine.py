@@ -8,7 +8,7 @@ import torch
 from cachecast_replay.engine.attention import BY_DEVICE, attention_of, fastest_attention
 from cachecast_replay.engine.blocks import BlockManager
 from cachecast_replay.engine.errors import EngineError
-from cachecast_replay.engine.kv_cache import KVCache
+from cachecast_replay.engine.kv_cache import KVCache, check_room
 from cachecast_replay.engine.model import Model
 from cachecast_replay.engine.records import RequestResult, StepPart, StepRecord
 from cachecast_replay.engine.scheduler import Part, Schedule, Scheduler
@@ -47,16 +47,17 @@ class Engine:
             raise EngineError(f"threads is {threads}, expected >= 1")
         if weights.device.type != self.device.type:
             raise EngineError(f"the weights lie on {weights.device}, the engine is for {device}")
+        check_room(shape, blocks, block_tokens, self.device, weights.dtype)
         torch.set_num_threads(threads)
         self.shape = shape
         self.manager = BlockManager(blocks, block_tokens)
         self.scheduler = Scheduler(self.manager, max_batch_tokens, max_seqs)
         self.cache = KVCache(shape, blocks, block_tokens, self.device, weights.dtype)
         if attention is None:
-            name, attend = fastest_attention(self.device, shape.head_dim, threads)
+            name, attend = fastest_attention(self.device, weights.dtype, shape.head_dim, threads)
         else:
             name = attention
-            attend = attention_of(attention, self.device, shape.head_dim, threads)
+            attend = attention_of(attention, self.device, weights.dtype, shape.head_dim, threads)
         self.attention_name = name
         self.model = Model(shape, weights, attend)
         self.results: dict[str, RequestResult] = {}

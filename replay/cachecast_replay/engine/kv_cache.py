@@ -1,5 +1,6 @@
 """Where K and V lie: one tensor of pages, and the room it takes."""
 
+import math
 import os
 from pathlib import Path
 
@@ -20,24 +21,32 @@ class KVCache:
         shape: ModelShape,
         blocks: int,
         block_tokens: int,
-        device: str | torch.device,
+        device: torch.device,
         dtype: torch.dtype,
     ) -> None:
-        """Raises EngineError where the memory that is free now does not hold it."""
-        size = (shape.layers, 2, blocks, block_tokens, shape.kv_heads, shape.head_dim)
-        wanted_bytes = torch.Size(size).numel() * torch.empty((), dtype=dtype).element_size()
-        free_bytes = _free_bytes(torch.device(device))
-        if free_bytes is not None and wanted_bytes > free_bytes:
-            raise EngineError(
-                f"{blocks:,} blocks of {block_tokens} tokens take {wanted_bytes / 2**30:.1f} GiB, "
-                f"{free_bytes / 2**30:.1f} GiB are free on {device}; ask for fewer blocks"
-            )
         # (layers, K and V, blocks, block_tokens, kv_heads, head_dim)
-        self.pages = torch.zeros(size, dtype=dtype, device=device)
+        self.pages = torch.zeros(_size(shape, blocks, block_tokens), dtype=dtype, device=device)
 
     def layer(self, number: int) -> tuple[Tensor, Tensor]:
         """K and V of one layer, each (blocks, block_tokens, kv_heads, head_dim): views."""
         return self.pages[number, 0], self.pages[number, 1]
+
+
+def check_room(
+    shape: ModelShape, blocks: int, block_tokens: int, device: torch.device, dtype: torch.dtype
+) -> None:
+    """Raises EngineError where the memory that is free now does not hold such a cache."""
+    wanted_bytes = math.prod(_size(shape, blocks, block_tokens)) * dtype.itemsize
+    free_bytes = _free_bytes(device)
+    if free_bytes is not None and wanted_bytes > free_bytes:
+        raise EngineError(
+            f"{blocks:,} blocks of {block_tokens} tokens take {wanted_bytes / 2**30:.1f} GiB, "
+            f"{free_bytes / 2**30:.1f} GiB are free on {device}; ask for fewer blocks"
+        )
+
+
+def _size(shape: ModelShape, blocks: int, block_tokens: int) -> tuple[int, ...]:
+    return shape.layers, 2, blocks, block_tokens, shape.kv_heads, shape.head_dim
 
 
 def _free_bytes(device: torch.device) -> int | None:

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding, linear, rms_norm, silu
+from torch.nn.functional import embedding, rms_norm, silu
 
 from cachecast_replay.engine.attention.rows import Attend, Attention, Rows
 from cachecast_replay.engine.kv_cache import KVCache
+from cachecast_replay.engine.products import Product, product
 from cachecast_replay.engine.shape import ModelShape
-from cachecast_replay.engine.weights import LayerWeights, Weights
+from cachecast_replay.engine.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,37 @@ class StepInputs:
     wanted: Tensor | None  # (wanted,), int64: tokens whose hidden state is asked for; None = all
 
 
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer's norms, and its matrices as what they do to rows (see LayerWeights)."""
+
+    attention_norm: Tensor
+    qkv: Product
+    out: Product
+    mlp_norm: Tensor
+    gate_up: Product
+    down: Product
+
+
 class Model:
     """Weights, and how they are applied. It keeps nothing between steps: the cache does."""
 
     def __init__(self, shape: ModelShape, weights: Weights, attention: Attention) -> None:
         self._shape = shape
-        self._weights = weights
         self._attention = attention
+        self._embedding, self._norm = weights.embedding, weights.norm
+        self._head = product(weights.head)
+        self._layers = [
+            Layer(
+                layer.attention_norm,
+                product(layer.qkv),
+                product(layer.out),
+                layer.mlp_norm,
+                product(layer.gate_up),
+                product(layer.down),
+            )
+            for layer in weights.layers
+        ]
         # (head_dim / 2,)
         self._frequencies = torch.tensor(
             shape.rope.frequencies(shape.head_dim), dtype=torch.float32, device=weights.device
@@ -40,26 +65,26 @@ class Model:
         """Hidden states after the last norm, (wanted, hidden); writes K and V of all new tokens."""
         attend = self._attention(inputs.rows)
         turns = self._turns(inputs.positions)
-        x = embedding(inputs.token_ids, self._weights.embedding)  # (tokens, hidden)
-        last = len(self._weights.layers) - 1
-        for number, layer in enumerate(self._weights.layers):
+        x = embedding(inputs.token_ids, self._embedding)  # (tokens, hidden)
+        last = len(self._layers) - 1
+        for number, layer in enumerate(self._layers):
             k, v = cache.layer(number)
             mixed = self._attend(layer, x, turns, (k, v), inputs.slots, attend)
             if number == last and inputs.wanted is not None:
                 # nothing reads the other tokens' hidden states any more: their K and V are written
                 x, mixed = x[inputs.wanted], mixed[inputs.wanted]
-            x = x + linear(mixed, layer.out)
+            x = x + layer.out(mixed)
             x = x + self._mlp(layer, x)
-        return self._norm(x, self._weights.norm)
+        return self._normed(x, self._norm)
 
     @torch.inference_mode()
     def logits(self, hidden: Tensor) -> Tensor:
         """(tokens, vocab), in float32."""
-        return linear(hidden, self._weights.head).float()
+        return self._head(hidden).float()
 
     def _attend(
         self,
-        layer: LayerWeights,
+        layer: Layer,
         x: Tensor,
         turns: tuple[Tensor, Tensor],
         kv: tuple[Tensor, Tensor],
@@ -69,7 +94,7 @@ class Model:
         """What each new token takes from its context, (tokens, heads * head_dim)."""
         shape = self._shape
         tokens, heads, turned_heads = len(x), shape.heads, shape.heads + shape.kv_heads
-        qkv = linear(self._norm(x, layer.attention_norm), layer.qkv)
+        qkv = layer.qkv(self._normed(x, layer.attention_norm))
         qkv = qkv.view(tokens, turned_heads + shape.kv_heads, shape.head_dim)
         turned = _turned(qkv[:, :turned_heads], turns)  # (tokens, heads + kv_heads, head_dim)
         # all new K and V are there before anyone looks: sequences of one step may share blocks
@@ -77,17 +102,17 @@ class Model:
             pages.view(-1, shape.kv_heads, shape.head_dim).index_copy_(0, slots, rows)
         return attend(turned[:, :heads], *kv).flatten(1)
 
-    def _mlp(self, layer: LayerWeights, x: Tensor) -> Tensor:
-        gate, up = linear(self._norm(x, layer.mlp_norm), layer.gate_up).chunk(2, dim=-1)
-        return linear(silu(gate).mul_(up), layer.down)  # (tokens, hidden)
+    def _mlp(self, layer: Layer, x: Tensor) -> Tensor:
+        gate, up = layer.gate_up(self._normed(x, layer.mlp_norm)).chunk(2, dim=-1)
+        return layer.down(silu(gate).mul_(up))  # (tokens, hidden)
 
-    def _norm(self, x: Tensor, weight: Tensor) -> Tensor:
+    def _normed(self, x: Tensor, weight: Tensor) -> Tensor:
         return rms_norm(x, weight.shape, weight, self._shape.norm_eps)
 
     def _turns(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Cosine and sine of each token's angles, (tokens, 1, head_dim / 2)."""
         angles = positions[:, None, None].float() * self._frequencies
-        dtype = self._weights.dtype
+        dtype = self._embedding.dtype
         return angles.cos().to(dtype), angles.sin().to(dtype)
 
 

@@ -23,7 +23,7 @@ LLAMA3 = {
 TOKENS = [(7 * at * at + 3 * at) % 50 for at in range(60)]
 
 
-def saved_llama(folder: Path, max_shard_size: str = "1GB", **changes: object) -> Any:
+def saved_llama(folder: Path, max_shard_size: str = "1GB", **changes: Any) -> Any:
     """A Llama of Hugging Face's with large random weights, written to `folder`."""
     transformers.set_seed(3)
     fields = {key: value for key, value in CONFIG.items() if key != "model_type"}
@@ -51,7 +51,7 @@ def saved_llama(folder: Path, max_shard_size: str = "1GB", **changes: object) ->
     ],
     ids=["untied", "tied", "one head each", "one K/V head", "small heads", "linear", "llama3"],
 )
-def test_logits_equal_those_of_transformers(tmp_path: Path, changes: dict[str, object]) -> None:
+def test_logits_equal_those_of_transformers(tmp_path: Path, changes: dict[str, Any]) -> None:
     model = saved_llama(tmp_path, **changes)
     shape = read_shape(tmp_path)
     assert (tmp_path / SINGLE).is_file()

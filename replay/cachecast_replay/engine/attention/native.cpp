@@ -67,18 +67,20 @@ void softmax(float* scores, int context) {
   for (int at = 0; at < padded; at += kLanes) store(scores + at, load(scores + at) * over);
 }
 
-inline void prefetch(const float* from, int64_t floats) {
-  for (int64_t at = 0; at < floats; at += kLanes) __builtin_prefetch(from + at, 0, 2);
+template <int D>
+inline void prefetch(const float* row) {
+  for (int d = 0; d < D; ++d) __builtin_prefetch(row + d * kLanes, 0, 2);
 }
 
-// Runs `use(rows, first, last)` for each block of the context, the next one already on its way.
+// Runs `use(rows, jump, first, last)` for each block of the context; `rows + jump` is the next
+// block, to be fetched row by row while this one is used.
 template <typename Use>
 void each_block(const float* cache, const int32_t* table, const Shape& shape, int context, Use use) {
   const int64_t floats = int64_t(shape.block_tokens) * shape.kv_heads * shape.head_dim;
   for (int first = 0, number = 0; first < context; first += shape.block_tokens, ++number) {
     const int last = std::min(context, first + shape.block_tokens);
-    if (last < context) prefetch(cache + table[number + 1] * floats, floats);
-    use(cache + table[number] * floats, first, last);
+    const int next = last < context ? table[number + 1] : table[number];
+    use(cache + table[number] * floats, (next - table[number]) * floats, first, last);
   }
 }
 
@@ -91,7 +93,7 @@ void one_token(const float* k, const float* v, const int32_t* table, const Shape
   const int64_t stride = int64_t(shape.kv_heads) * dim, heads = shape.kv_heads;
   const int64_t room = (context + kLanes - 1) / kLanes * kLanes;
   scores.resize(heads * Q * room);
-  each_block(k, table, shape, context, [&](const float* rows, int first, int last) {
+  each_block(k, table, shape, context, [&](const float* rows, int64_t jump, int first, int last) {
     for (int head = 0; head < heads; ++head) {
       Vec query[Q][D];
       for (int i = 0; i < Q; ++i)
@@ -100,6 +102,7 @@ void one_token(const float* k, const float* v, const int32_t* table, const Shape
       float* to = scores.data() + head * Q * room;
       const float* row = rows + head * dim;
       for (int at = first; at < last; ++at, row += stride) {
+        prefetch<D>(row + jump);
         Vec dots[Q] = {};
         for (int d = 0; d < D; ++d)
           for (int i = 0; i < Q; ++i) dots[i] += query[i][d] * load(row + d * kLanes);
@@ -110,7 +113,7 @@ void one_token(const float* k, const float* v, const int32_t* table, const Shape
   for (int i = 0; i < heads * Q; ++i) softmax(scores.data() + i * room, context);
   for (int head = 0; head < heads; ++head)
     std::fill_n(out + head * shape.group * dim, Q * dim, 0.0f);
-  each_block(v, table, shape, context, [&](const float* rows, int first, int last) {
+  each_block(v, table, shape, context, [&](const float* rows, int64_t jump, int first, int last) {
     for (int head = 0; head < heads; ++head) {
       float* to = out + head * shape.group * dim;
       const float* weights = scores.data() + head * Q * room;
@@ -118,10 +121,12 @@ void one_token(const float* k, const float* v, const int32_t* table, const Shape
       Vec mixed[Q][D];
       for (int i = 0; i < Q; ++i)
         for (int d = 0; d < D; ++d) mixed[i][d] = load(to + i * dim + d * kLanes);
-      for (int at = first; at < last; ++at, row += stride)
+      for (int at = first; at < last; ++at, row += stride) {
+        prefetch<D>(row + jump);
         for (int d = 0; d < D; ++d)
           for (int i = 0; i < Q; ++i)
             mixed[i][d] += weights[i * room + at] * load(row + d * kLanes);
+      }
       for (int i = 0; i < Q; ++i)
         for (int d = 0; d < D; ++d) store(to + i * dim + d * kLanes, mixed[i][d]);
     }

@@ -1,5 +1,6 @@
 """Attention on a GPU through torch's FlashAttention for sequences of unequal length."""
 
+from functools import cache
 from itertools import accumulate
 
 import torch
@@ -24,8 +25,12 @@ def varlen(rows: Rows) -> Attend:
     )
     lengths = torch.tensor(seen, device=device)
 
+    @cache
+    def places_of(block_tokens: int) -> Tensor:
+        return token_places(rows.tables, lengths, block_tokens)
+
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        places = token_places(rows.tables, lengths, k.shape[1])
+        places = places_of(k.shape[1])
         keys, values = (each.flatten(0, 1).index_select(0, places) for each in (k, v))
         answer = varlen_attn(
             q, keys, values, new_ends, seen_ends, max(rows.news), max(seen),
