@@ -16,7 +16,7 @@ from cachecast_replay.machine import machine_name
 from cachecast_replay.measuring import Stopwatch
 from cachecast_sim.latency.fitted_file import FORMAT, VERSION, FittedFile, fitted_toml
 
-_SCENE_TOKENS = 512  # that a decoding request of a scene may put out
+_SCENE_TOKENS = 256  # that a decoding request of a scene may put out
 
 
 @click.command("calibrate")
@@ -67,7 +67,7 @@ def command(
     stopwatch = Stopwatch(_probe(device) if normalise else None)
     with progress() as report:
         run = GridRun(
-            engine, engine.shape.vocab_size, stopwatch, seed,
+            engine, engine.shape.vocab_size, stopwatch, max_new_tokens + max_sequences, seed,
             lambda done, total: report("calibrating", done, total),
         )  # fmt: skip
         samples = run.samples(scenes(limits, seed), rounds, seconds)

@@ -10,7 +10,7 @@ from cachecast_replay.engine.records import StepRecord
 from cachecast_replay.measuring import Stopwatch
 from cachecast_replay.runner import Engine, step_of
 
-_ROOM = 512  # tokens that a decoding request may still put out: more than a scene has steps
+_SPARE = 4  # steps of a scene beyond those that its prompts and its points need
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,16 @@ class Sample:
 
 
 class GridRun:
-    """Measures scenes on an engine, in an order shuffled anew each round."""
+    """Measures scenes on an engine, in an order shuffled anew each round.
+
+    `step_tokens` is the engine's token budget. The same sequences and prefixes come back in every
+    scene and round, longer or shorter, so that the engine computes each of them only once; each
+    sequence has blocks of its own, as real ones have.
+    """
 
     def __init__(
-        self, engine: Engine, vocabulary: int, stopwatch: Stopwatch, seed: int = 0,
-        progress: Callable[[int, int], None] = lambda done, total: None,
+        self, engine: Engine, vocabulary: int, stopwatch: Stopwatch, step_tokens: int,
+        seed: int = 0, progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:  # fmt: skip
         self._engine = engine
         self._vocabulary = vocabulary
@@ -37,6 +42,8 @@ class GridRun:
         self._draw = random.Random(seed)
         self._progress = progress
         self._named = 0
+        self._step_tokens = step_tokens
+        self._streams: dict[str, list[int]] = {}
         self._record: StepRecord | None = None
 
     def samples(self, scenes: Sequence[Scene], rounds: int, at_most_s: float) -> list[Sample]:
@@ -56,10 +63,12 @@ class GridRun:
         return found
 
     def _scene(self, number: int, scene: Scene) -> list[Sample]:
-        for _ in range(scene.sequences):
-            self._add(self._tokens(scene.context), _ROOM)
-        prefixes = {p.prefix: self._tokens(p.prefix) for p in scene.points if p.prefix}
-        for prefix in prefixes.values():  # computed once, found by all later prompts
+        prefixes = {p.prefix: self._stream("prefix", p.prefix) for p in scene.points if p.prefix}
+        prompts = scene.sequences * scene.context + sum(prefixes) + len(prefixes)
+        output = -(-prompts // self._step_tokens) + len(scene.points) + _SPARE
+        for sequence in range(scene.sequences):
+            self._add(self._stream(f"sequence {sequence}", scene.context), output)
+        for prefix in prefixes.values():
             self._add([*prefix, self._token()], 1)
         while not self._only_decodes(scene.sequences):
             pass
@@ -107,6 +116,12 @@ class GridRun:
         self._named += 1
         forced = self._tokens(output)
         self._engine.add(f"calibration-{self._named}", prompt, output, forced)
+
+    def _stream(self, name: str, count: int) -> list[int]:
+        """The first `count` tokens of what is called so."""
+        found = self._streams.setdefault(name, [])
+        found += self._tokens(count - len(found))
+        return found[:count]
 
     def _tokens(self, count: int) -> list[int]:
         return [self._token() for _ in range(count)]
