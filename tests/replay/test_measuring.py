@@ -1,10 +1,10 @@
 """Step times and the probe beside them."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from cachecast_replay import measuring
 from cachecast_replay.measuring import REFERENCE_NS, ForeignLoad, Stopwatch
 
 
@@ -14,7 +14,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def tell(*moments: int) -> None:
         times: Iterator[int] = iter(moments)
-        monkeypatch.setattr(measuring.time, "perf_counter_ns", lambda: next(times))
+        monkeypatch.setattr(time, "perf_counter_ns", lambda: next(times))
 
     return tell
 

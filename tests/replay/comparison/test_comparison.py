@@ -18,15 +18,18 @@ def array(*values: float) -> Any:
     return np.array(values, dtype=np.float64)
 
 
-def requests(**columns: Any) -> Requests:
+def requests(**changed: Any) -> Requests:
     """Two requests of 4 tokens, 3 put out, that hit 2; times are given."""
     given: dict[str, Any] = {
         "ids": ["a", "b"], "prompt_tokens": [4, 4], "output_tokens": [3, 1],
         "hit_tokens": [2, 2], "readmission_hit_tokens": [(), ()], "preemptions": [0, 0],
-        "arrival_ns": [0, 0], "first_token_ns": [10, 20], "end_ns": [30, 20], **columns,
+        "arrival_ns": [0, 0], "first_token_ns": [10, 20], "end_ns": [30, 20], **changed,
     }  # fmt: skip
     lists = ("ids", "readmission_hit_tokens")
-    return Requests(**{k: v if k in lists else np.array(v, np.int64) for k, v in given.items()})
+    columns: dict[str, Any] = {
+        k: v if k in lists else np.array(v, np.int64) for k, v in given.items()
+    }
+    return Requests(**columns)
 
 
 def test_errors_are_relative_to_what_was_measured() -> None:
