@@ -3,8 +3,8 @@
     python replay/validate.py [--folder FOLDER] [--device cpu|cuda] [--model DIR] [--quick]
 
 The model: 6 layers, hidden size 384, 6 heads of which 2 hold K and V, seeded random weights,
-float32 (--model takes another). The workloads: 60 requests of 15 coding agents with four turns each,
-at half load, at high load and in bursts; and a tight cache that evicts and preempts, for lock-step.
+float32 (--model takes another). The workloads: 60 requests of 15 coding agents, four turns each, at
+half load, at high load and in bursts; and a tight cache that evicts and preempts, for lock-step.
 Loads are set by the simulation itself: all arrivals are stretched until the predicted busy time
 fills that part of the run. One thread, virtual clock, every step normalised by a probe.
 """
