@@ -20,12 +20,15 @@ from cachecast_datasets.shown import shown
 # name on the command line -> module in cachecast.commands (which has a `command`)
 COMMANDS: dict[str, str] = {
     "bill": "bill",
+    "calibrate": "calibrate",
+    "compare": "compare",
     "curve": "curve",
     "demo": "demo",
     "generate": "generate",
     "import": "import_",
     "models": "models",
     "price": "price",
+    "replay": "replay",
     "simulate": "simulate",
     "sql": "sql",
 }

@@ -1,18 +1,12 @@
-"""Curves as a chart file: a Vega-Lite document, or a picture made from it."""
+"""Curves as a chart, in Vega-Lite."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from cachecast.chart_file import SCHEMA
 from cachecast.curve_job import Answer
 from cachecast.curve_report import capacity_rows, ttl_rows
-from cachecast_datasets.errors import BadInput
 
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _WIDTH, _HEIGHT = 420, 280
-ENDINGS = (".svg", ".png", ".html", ".json")
 
 Row = dict[str, Any]
 
@@ -25,49 +19,6 @@ _LIVES: Row = {
 }
 
 
-def check_chart(path: Path, force: bool) -> None:
-    """BadInput, before any work, if the chart could not be written in the end."""
-    if path.suffix not in ENDINGS:
-        raise BadInput(f"--chart {path}: expected a name that ends in {', '.join(ENDINGS)}")
-    if path.exists() and not force:
-        raise BadInput(f"--chart {path}: the file is there already; --force replaces it")
-    if not path.absolute().parent.is_dir():
-        raise BadInput(f"--chart {path}: there is no folder {path.parent}")
-    if path.suffix != ".json":
-        _renderer(path)
-
-
-def write_chart(path: Path, answer: Answer) -> None:
-    """Draw both curves into `path`; its ending says how."""
-    document = spec(answer)
-    if path.suffix == ".json":
-        data = msgspec.json.format(msgspec.json.encode(document), indent=1)
-    else:
-        made = _renderer(path)(document)
-        data = made.encode() if isinstance(made, str) else made
-    try:
-        path.write_bytes(data)
-    except OSError as problem:
-        raise BadInput(f"--chart {path}: cannot be written: {problem.strerror}") from problem
-
-
-def _renderer(path: Path) -> Callable[[Row], str | bytes]:
-    try:
-        import vl_convert  # 80 MB with a JavaScript engine: only who wants pictures has it
-    except ImportError:
-        raise BadInput(
-            f"--chart {path}: pictures need vl-convert-python; pip install 'cachecast[dashboard]' "
-            "brings it, or name a .json file for the chart as a Vega-Lite document"
-        ) from None
-    match path.suffix:
-        case ".svg":
-            return lambda document: vl_convert.vegalite_to_svg(document)
-        case ".png":
-            return lambda document: vl_convert.vegalite_to_png(document, scale=2)
-        case _:
-            return lambda document: vl_convert.vegalite_to_html(document, bundle=True)
-
-
 def spec(answer: Answer) -> Row:
     """The two curves side by side, hit ratio over a logarithmic axis, as Vega-Lite 6."""
     in_gib = answer.question.bytes_per_token is not None
@@ -78,7 +29,7 @@ def spec(answer: Answer) -> Row:
     )
     since = "last use" if answer.question.refresh else "write"
     return {
-        "$schema": _SCHEMA,
+        "$schema": SCHEMA,
         "title": f"hit ratio of {answer.curves.requests:,} requests",
         "hconcat": [
             _panel(answer, capacity_rows(answer), "gib" if in_gib else "blocks", capacity, _POWERS),

@@ -1,12 +1,13 @@
 """A fleet file and its `--set` overrides, read into one frozen configuration."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cachecast_datasets.errors import BadInput
 from cachecast_sim.fleet.config import FleetConfig, fleet_config
+from cachecast_sim.latency.fitted_file import read_fitted
 
 _LARGEST = 1 << 20  # bytes of a fleet file; more is some other file
 
@@ -86,9 +87,35 @@ class FilesBeside:
         from cachecast.results.reader import read_info  # DuckDB, which most fleets do not need
 
         place = self._place(run)
-        read_info(place)
-        raise BadInput(f"{place}: the run has no table `steps`, expected the run of a replay")
+        self.info(run)
+        file = place / "steps.parquet"
+        if not file.is_file():
+            raise BadInput(f"{place}: the run has no table `steps`, expected the run of a replay")
+        import pyarrow.parquet as pq  # only a recorded latency needs it
+
+        table = pq.read_table(file, columns=["step", "duration_ns"]).sort_by("step")
+        return [int(duration) for duration in table.column("duration_ns").to_pylist()]
+
+    def info(self, run: str) -> dict[str, Any]:
+        """What the `run.json` of a run says. BadInput if it is none."""
+        from cachecast.results.reader import read_info  # DuckDB, which most fleets do not need
+
+        return read_info(self._place(run))
 
     def _place(self, path: str) -> Path:
         beside = self._folder / path
         return beside if beside.exists() else Path(path)
+
+
+def clock_of(latency: Mapping[str, Any], files: FilesBeside) -> bool | None:
+    """Whether a latency table's durations are normalised by a probe; None where none was measured.
+
+    BadInput for a file that is none.
+    """
+    file = latency.get("file")
+    if latency.get("kind") == "fitted" and isinstance(file, str):
+        return read_fitted(files.text(file), file).normalised
+    if latency.get("kind") == "recorded" and isinstance(file, str):
+        found = files.info(file).get("normalised")
+        return found if isinstance(found, bool) else None
+    return None

@@ -49,6 +49,26 @@ class ServedSink:
         self._rows, self._reasons = [], []
 
 
+class MeasuredSink:
+    """The jobs of a replay, written in batches; call `flush` at the end."""
+
+    def __init__(self, run: RunWriter, engine: str) -> None:
+        self._measured = run.table("measured", SERVED)
+        self._engine = engine
+        self._rows: list[dict[str, Any]] = []
+
+    def __call__(self, job: Job) -> None:
+        """One more job that has ended."""
+        self._rows.append(_values(self._engine, job))
+        if len(self._rows) >= BATCH_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was collected."""
+        self._measured.write(pa.RecordBatch.from_pylist(self._rows, schema=SERVED))
+        self._rows = []
+
+
 def _values(fleet: str, job: Job) -> dict[str, Any]:
     return {
         "scenario": fleet,
@@ -63,6 +83,7 @@ def _values(fleet: str, job: Job) -> dict[str, Any]:
         "hit_tokens": job.hit_tokens,
         "loaded_tokens": job.loaded_tokens,
         "readmission_hit_tokens": sum(job.readmission_hit_tokens),
+        "readmissions": list(job.readmission_hit_tokens),
         "preemptions": job.preemptions,
         "arrival_us": job.arrival_ns // NS_PER_US,
         "scheduled_ns": job.scheduled_ns,

@@ -58,7 +58,8 @@ def command(
     Example:  cachecast curve log.jsonl --capacity 1000,3000 --ttl 60,300
     """
     # numba takes half a second: not for `cachecast --help`
-    from cachecast.curve_chart import check_chart, write_chart
+    from cachecast.chart_file import check_chart, write_chart
+    from cachecast.curve_chart import spec
     from cachecast.curve_job import Question, answer
     from cachecast.curve_report import curve_json
     from cachecast.curve_table import print_curves
@@ -81,7 +82,7 @@ def command(
     for warning in trace.warnings:
         notes.print(f"note: {warning}", markup=False, soft_wrap=True)
     if chart is not None:
-        write_chart(chart, found)
+        write_chart(chart, spec(found))
     if as_json:
         print_json(curve_json(found))
     else:

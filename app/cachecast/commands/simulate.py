@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # loaded where they are needed: Parquet and DuckDB take longe
 @click.option("--skip-bad", is_flag=True, help="Leave out bad rows and count them.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), metavar="RUN", help="Keep the run.")
 @click.option("--force", is_flag=True, help="Replace an existing run.")
+@click.option("--steps", is_flag=True, help="With -o: keep every step too.")
 @click.option("--per-request", is_flag=True, help="One line per request.")
 @click.option("--json", "as_json", is_flag=True, help="The machine-readable contract.")
 def command(
@@ -51,6 +52,7 @@ def command(
     skip_bad: bool,
     out: Path | None,
     force: bool,
+    steps: bool,
     per_request: bool,
     as_json: bool,
 ) -> None:
@@ -79,10 +81,10 @@ def command(
             lines.truncate()
             from cachecast.simulating_logs import serve_log
 
-            run = FleetRun(config, files)
-            bills = serve_log(
-                logs, run, sinks, fleet_path.stem, models=models, skip_bad=skip_bad, out=out,
-                force=force, tmp=tmp, report=report,
+            run, bills = serve_log(
+                logs, lambda on_step: FleetRun(config, files, on_step), sinks, fleet_path,
+                steps=steps or config.latency.get("kind") == "recorded", models=models,
+                skip_bad=skip_bad, out=out, force=force, tmp=tmp, report=report,
             )  # fmt: skip
         took_s = time.perf_counter() - started
         lines.seek(0)

@@ -141,6 +141,7 @@ SERVED: Final[dict[str, str]] = {
     "hit_tokens": "prompt tokens reused at the first admission, tiers included",
     "loaded_tokens": "those of them that were loaded from a tier below the GPU",
     "readmission_hit_tokens": "tokens found again after preemptions; no hits of the cache",
+    "readmissions": "the same for each readmission",
     "preemptions": "how often its blocks were taken away",
     "arrival_us": "microseconds from the log's origin; in a closed loop the simulated arrival",
     "scheduled_ns": "nanoseconds from the origin to its first admission",
@@ -149,6 +150,27 @@ SERVED: Final[dict[str, str]] = {
     "ttft_s": "seconds from arrival to first token",
     "e2e_s": "seconds from arrival to end",
     "reason": "why it did not hit more (its main reason)",
+}
+
+MEASURED: Final[dict[str, str]] = {
+    **SERVED,
+    "scenario": "the engine that was replayed on",
+    "server": "0",
+    "reason": "null: an engine does not say",
+}
+
+STEPS: Final[dict[str, str]] = {
+    "step": "its number, from 0",
+    "start_ns": "nanoseconds on the replay's clock; null in a simulation",
+    "duration_ns": "how long the clock says it took",
+    "raw_ns": "how long it really took",
+    "probe_ns": "how long the probe beside it took, where durations are normalised",
+    "foreign_cpu": "share of the machine's cores that others used; null is unknown",
+    "prefill_tokens": "prompt tokens computed",
+    "prefill_requests": "requests that they belong to",
+    "prefill_pairs": "their attention pairs",
+    "decode_requests": "requests that computed one token",
+    "decode_context": "sum of their lengths",
 }
 
 TIMELINE: Final[dict[str, str]] = {

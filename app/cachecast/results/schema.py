@@ -81,6 +81,7 @@ SERVED = pa.schema(
         ("hit_tokens", pa.int64()),
         ("loaded_tokens", pa.int64()),
         ("readmission_hit_tokens", pa.int64()),
+        ("readmissions", pa.list_(pa.int64())),
         ("preemptions", pa.int32()),
         ("arrival_us", pa.int64()),
         ("scheduled_ns", pa.int64()),
@@ -106,10 +107,28 @@ TIMELINE = pa.schema(
     ]
 )
 
+# The steps of an engine, real or simulated; `start_ns`, `raw_ns`, `probe_ns` and `foreign_cpu` are
+# null where nothing was measured.
+STEPS = pa.schema(
+    [
+        pa.field("step", pa.int64(), nullable=False),
+        ("start_ns", pa.int64()),
+        ("duration_ns", pa.int64()),
+        ("raw_ns", pa.int64()),
+        ("probe_ns", pa.int64()),
+        ("foreign_cpu", pa.float64()),
+        ("prefill_tokens", pa.int64()),
+        ("prefill_requests", pa.int64()),
+        ("prefill_pairs", pa.int64()),
+        ("decode_requests", pa.int64()),
+        ("decode_context", pa.int64()),
+    ]
+)
+
 # Every run has these; a command that has nothing to say in one of them leaves it empty.
 TABLES: dict[str, pa.Schema] = {
     "requests": REQUESTS, "ledger": LEDGER, "misses": MISSES, "served": SERVED,
-    "timeline": TIMELINE,
+    "timeline": TIMELINE, "measured": SERVED, "steps": STEPS,
 }  # fmt: skip
 
 

@@ -125,6 +125,19 @@ VIEWS: Final[dict[str, View]] = {
         "SELECT start_s, sum(running), sum(waiting) FROM timeline GROUP BY start_s ORDER BY 1",
         "SELECT * FROM raw_timeline ORDER BY server, start_s",
     ),
+    "measured": View(
+        "how a real engine served each request in a replay",
+        columns.MEASURED,
+        "SELECT request_id, hit_tokens, ttft_s FROM measured ORDER BY ttft_s DESC LIMIT 10",
+        "SELECT * FROM raw_measured",
+    ),
+    "steps": View(
+        "the steps of an engine in order: what each computed and how long it took",
+        columns.STEPS,
+        "SELECT decode_requests, count(*), avg(duration_ns) / 1e6 AS ms FROM steps"
+        " WHERE prefill_tokens = 0 GROUP BY 1 ORDER BY 1",
+        "SELECT * FROM raw_steps",
+    ),
     "by_scenario": View(
         "one row per scenario: the whole bill",
         _columns({}),

@@ -20,6 +20,7 @@ from cachecast_sim.fleet.timeline import Timeline
 from cachecast_sim.fleet.vllm.server import VllmServer
 from cachecast_sim.fleet.world import FleetWorld
 from cachecast_sim.latency.files import LatencyFiles, NoFiles
+from cachecast_sim.latency.logged import OnStep
 
 
 class FleetRun:
@@ -30,8 +31,13 @@ class FleetRun:
     Closed loop, or a clairvoyant tier: the whole log's jobs are held.
     """
 
-    def __init__(self, config: FleetConfig, files: LatencyFiles | None = None) -> None:
-        """BadInput for a model, a file or a hardware that does not exist or does not fit."""
+    def __init__(
+        self, config: FleetConfig, files: LatencyFiles | None = None, on_step: OnStep | None = None
+    ) -> None:
+        """BadInput for a model, a file or a hardware that does not exist or does not fit.
+
+        `on_step` hears of every step; with several servers they come mixed.
+        """
         self.config = config
         self.totals = FleetTotals()
         self.timeline = Timeline(config.servers)
@@ -44,7 +50,7 @@ class FleetRun:
         self._loop: ClosedLoop | None = None
         clairvoyant = any(tier.policy == "clairvoyant" for tier in config.tiers)
         self._uses = Uses() if clairvoyant else None
-        self._maker = ServerMaker(config, self._kv, files, self._uses)
+        self._maker = ServerMaker(config, self._kv, files, self._uses, on_step)
         self._world = FleetWorld(self._ended, self.timeline.sample)
         self._connect()
 

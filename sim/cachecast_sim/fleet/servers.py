@@ -15,6 +15,7 @@ from cachecast_sim.fleet.vllm.server import VllmServer
 from cachecast_sim.fleet.vllm.transfers import Receive
 from cachecast_sim.latency.files import LatencyFiles
 from cachecast_sim.latency.kinds import latency_of
+from cachecast_sim.latency.logged import LoggedModel, OnStep
 from cachecast_sim.latency.model import LatencyModel
 
 NS = 1_000_000_000
@@ -22,11 +23,14 @@ NS = 1_000_000_000
 
 class ServerMaker:
     """Makes one server after the other, each with a latency model and tiers of its own; shared
-    tiers are made once. `uses` is what a clairvoyant tier knows of the future."""
+    tiers are made once. `uses` is what a clairvoyant tier knows of the future; `on_step` hears of
+    every step."""
 
     def __init__(
-        self, config: FleetConfig, kv: KvSize, files: LatencyFiles, uses: Uses | None
-    ) -> None:
+        self, config: FleetConfig, kv: KvSize, files: LatencyFiles, uses: Uses | None,
+        on_step: OnStep | None = None,
+    ) -> None:  # fmt: skip
+        self._on_step = on_step
         self.latencies: list[LatencyModel] = []
         self.tiers: list[Tier] = []
         self._config = config
@@ -42,6 +46,8 @@ class ServerMaker:
         """A server that does both, only prefills (`hand_over`) or only decodes (`receive`)."""
         engine = self._config.engine
         latency = latency_of(self._config.latency, self._files)
+        if self._on_step is not None:
+            latency = LoggedModel(latency, self._on_step)
         self.latencies.append(latency)
         return VllmServer(
             engine.block_tokens, self._kv.blocks - 1, engine.max_batch_tokens,

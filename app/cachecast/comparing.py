@@ -1,0 +1,169 @@
+"""The `compare` job: two or three runs read, their requests matched, their differences judged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cachecast.fleet_file import FilesBeside
+from cachecast.results.reader import read_info
+from cachecast_datasets.errors import BadInput
+from cachecast_replay.comparison.errors import Errors, errors
+from cachecast_replay.comparison.lock_step import Mismatches, mismatches
+from cachecast_replay.comparison.runs import Requests, Steps
+from cachecast_replay.comparison.teacher_forced import predicted_durations, teacher_forced
+from cachecast_replay.comparison.verdict import Floor, Mode, Verdict, verdict
+from cachecast_sim.latency.kinds import latency_of
+
+_WORK = (
+    "prefill_tokens", "prefill_requests", "prefill_pairs", "decode_requests", "decode_context",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that can be compared: what `run.json` says, its completed requests, its steps."""
+
+    path: Path
+    info: dict[str, Any]
+    requests: Requests
+    steps: Steps | None
+
+    @property
+    def normalised(self) -> bool | None:
+        """Whether its durations are scaled by a probe; None where nothing was measured."""
+        found = self.info.get("normalised")
+        return found if isinstance(found, bool) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Predicted against measured, request by request, over those that both completed."""
+
+    mode: Mode
+    verdict: Verdict
+    why: str
+    predicted: Requests
+    measured: Requests
+    left_out: int
+    mismatches: Mismatches
+    ttft: Errors | None
+    itl: Errors | None
+    e2e: Errors | None
+    floor: Floor | None
+    floor_mismatches: Mismatches | None
+    teacher_ttft: Errors | None = None
+    teacher_itl: Errors | None = None
+
+
+def compare(predicted: Run, measured: Run, again: Run | None) -> Comparison:
+    """BadInput for runs of different logs or clocks, or without a request in common."""
+    for other in (measured, again):
+        if other is not None:
+            _check_alike(predicted, other)
+    ids = _common([run.requests for run in (predicted, measured, again) if run is not None])
+    found, truth = predicted.requests.only(ids), measured.requests.only(ids)
+    left_out = max(len(predicted.requests), len(measured.requests)) - len(ids)
+    lock_step = predicted.info.get("latency", {}).get("kind") == "recorded"
+    mode: Mode = "lock_step" if lock_step else "free_running"
+    differing = mismatches(found, truth, (predicted.steps, measured.steps) if lock_step else _NONE)
+    ttft, itl = errors(found.ttft_ns, truth.ttft_ns), errors(found.itl_ns, truth.itl_ns)
+    floor, floor_mismatches = None, None
+    if again is not None:
+        second = again.requests.only(ids)
+        floor = Floor(errors(second.ttft_ns, truth.ttft_ns), errors(second.itl_ns, truth.itl_ns))
+        floor_mismatches = mismatches(second, truth, _NONE)
+    if lock_step and left_out:
+        verdict_found: tuple[Verdict, str] = ("fail", f"{left_out} requests are in one run only")
+    else:
+        verdict_found = verdict(mode, differing, ttft, itl, floor)
+    forced = _teacher_forced(predicted, measured, truth)
+    return Comparison(
+        mode, *verdict_found, found, truth, left_out, differing, ttft, itl,
+        errors(found.e2e_ns, truth.e2e_ns), floor, floor_mismatches, *forced,
+    )  # fmt: skip
+
+
+_NONE: tuple[None, None] = (None, None)
+
+
+def _teacher_forced(
+    predicted: Run, measured: Run, truth: Requests
+) -> tuple[Errors | None, Errors | None]:
+    """Only for a fitted model, whose file is still there, and a measured run with its steps."""
+    table = predicted.info.get("latency", {})
+    if table.get("kind") != "fitted" or measured.steps is None:
+        return None, None
+    model = latency_of(
+        table, FilesBeside(Path(predicted.info.get("latency_folder", "."), "fleet.toml"))
+    )
+    durations = predicted_durations(measured.steps, model.step_ns)
+    return teacher_forced(truth, measured.steps, durations)
+
+
+def read_run(path: Path) -> Run:
+    """BadInput unless the folder is a run of `simulate` or `replay`."""
+    info = read_info(path)
+    for name in ("measured", "served"):
+        file = path / f"{name}.parquet"
+        if file.is_file():
+            return Run(path, info, _requests(_table(file)), _steps(path / "steps.parquet"))
+    raise BadInput(
+        f"{path}: has no requests that were served, expected a run of simulate or replay"
+    )
+
+
+def _table(file: Path) -> pa.Table:
+    try:
+        return pq.read_table(file)
+    except (OSError, pa.ArrowException) as problem:
+        raise BadInput(f"{file}: cannot be read as Parquet ({problem})") from None
+
+
+def _requests(table: pa.Table) -> Requests:
+    done = table.filter(pa.compute.field("status") == "ok").sort_by("row")
+
+    def column(name: str) -> Any:
+        return done.column(name).to_numpy().astype(np.int64)
+
+    return Requests(
+        done.column("request_id").to_pylist(), column("prompt_tokens"), column("output_tokens"),
+        column("hit_tokens"), [tuple(x) for x in done.column("readmissions").to_pylist()],
+        column("preemptions"), column("arrival_us") * 1000, column("first_token_ns"),
+        column("end_ns"),
+    )  # fmt: skip
+
+
+def _steps(file: Path) -> Steps | None:
+    if not file.is_file():
+        return None
+    table = _table(file).sort_by("step")
+    work = [table.column(name).to_numpy().astype(np.int64) for name in _WORK]
+    starts = table.column("start_ns").fill_null(-1).to_numpy().astype(np.int64)
+    durations = table.column("duration_ns").to_numpy().astype(np.int64)
+    return Steps(starts, durations, np.column_stack(work))
+
+
+def _common(runs: Sequence[Requests]) -> list[str]:
+    others = [set(run.ids) for run in runs[1:]]
+    found = [name for name in runs[0].ids if all(name in ids for ids in others)]
+    if not found:
+        raise BadInput("the runs have no completed request in common, expected runs of one log")
+    return found
+
+
+def _check_alike(one: Run, other: Run) -> None:
+    logs = one.info.get("input_hash"), other.info.get("input_hash")
+    if logs[0] != logs[1]:
+        raise BadInput(f"{one.path} and {other.path}: runs of different logs, expected the same")
+    clocks = one.normalised, other.normalised
+    if None not in clocks and clocks[0] != clocks[1]:
+        words = ["raw" if not c else "normalised" for c in clocks]
+        raise BadInput(
+            f"{one.path} has a {words[0]} clock, {other.path} a {words[1]} one, expected the same: "
+            "use --normalise for both calibrate and replay, or for neither"
+        )

@@ -1,0 +1,76 @@
+"""Which steps a calibration measures: new tokens, context and sequences, far apart and mixed.
+
+The grid knows nothing of any log: a model that was fitted on the traffic it is judged by proves
+nothing.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most of each that is measured."""
+
+    new_tokens: int = 512
+    sequences: int = 16
+    context_tokens: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One kind of step: `prompts` prompts of `new_tokens` new tokens each behind `prefix` cached
+    ones (none if `prompts` is 0), beside the sequences that decode."""
+
+    new_tokens: int
+    prompts: int
+    prefix: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`sequences` requests that decode with about `context` tokens each, and the steps measured
+    beside them."""
+
+    sequences: int
+    context: int
+    points: tuple[Point, ...]
+
+
+def scenes(limits: Limits, seed: int) -> list[Scene]:
+    """The grid; the same for the same limits and seed."""
+    draw = random.Random(seed)
+    counts = [0, *_powers(1, limits.sequences)]
+    contexts = _powers(min(64, limits.context_tokens), limits.context_tokens, factor=4)
+    return [
+        Scene(count, context, tuple(_points(limits, count, draw)))
+        for count in counts
+        for context in (contexts if count else [0])
+    ]
+
+
+def _points(limits: Limits, decoding: int, draw: random.Random) -> Iterator[Point]:
+    if decoding:
+        yield Point(0, 0, 0)
+    room = limits.new_tokens - decoding
+    sizes = [size for size in _powers(1, limits.new_tokens) if size <= room]
+    if room >= 1 and room not in sizes:
+        sizes.append(room)
+    for size in sizes:
+        yield Point(size, 1, 0)
+        yield Point(size, 1, draw.choice(_powers(64, limits.context_tokens)))
+    for prompts in (2, 4):
+        size = draw.choice([s for s in sizes if s * prompts <= room] or [0])
+        if size:
+            yield Point(size, prompts, 0)
+
+
+def _powers(first: int, last: int, factor: int = 2) -> list[int]:
+    """first, first * factor … and `last` itself."""
+    found = []
+    value = first
+    while value < last:
+        found.append(value)
+        value *= factor
+    return [*found, last]

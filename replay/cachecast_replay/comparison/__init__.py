@@ -1,0 +1,1 @@
+"""Predicted against measured: request by request, step by step, and against the noise floor."""

@@ -1,0 +1,41 @@
+"""The measured schedule with predicted durations: judges the step model alone."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cachecast_replay.comparison.errors import Errors, errors
+from cachecast_replay.comparison.runs import Floats, Ints, Requests, Steps
+
+StepNs = Callable[[int, int, int, int, int], int]
+
+
+def predicted_durations(steps: Steps, step_ns: StepNs) -> Ints:
+    """What the model says of each measured step."""
+    rows = ([int(count) for count in row] for row in steps.work)
+    return np.array([step_ns(*row) for row in rows], dtype=np.int64)
+
+
+def teacher_forced(
+    requests: Requests, steps: Steps, predicted_ns: Ints
+) -> tuple[Errors | None, Errors | None]:
+    """(TTFT, ITL) errors. A request that arrived while a step ran waits for the measured rest of
+    it; everything after is predicted, as no schedule changes by it."""
+    ends = steps.start_ns + steps.duration_ns
+    sums = np.concatenate([[0], np.cumsum(predicted_ns)])
+    # the step that runs at the arrival, else the one that begins then
+    running = np.searchsorted(ends, requests.arrival_ns, side="right")
+    first = np.searchsorted(ends, requests.first_token_ns, side="left")
+    last = np.searchsorted(ends, requests.end_ns, side="left")
+    inside = steps.start_ns[np.minimum(running, len(ends) - 1)] < requests.arrival_ns
+    rest = np.where(inside, ends[np.minimum(running, len(ends) - 1)] - requests.arrival_ns, 0)
+    ttft = rest + sums[first + 1] - sums[running + inside]
+    gaps = requests.output_tokens - 1
+    itl: Floats = np.divide(
+        (sums[last + 1] - sums[first + 1]).astype(np.float64), gaps,
+        out=np.full(len(gaps), np.nan), where=gaps > 0,
+    )  # fmt: skip
+    return (
+        errors(ttft.astype(np.float64), requests.ttft_ns),
+        errors(itl, requests.itl_ns),
+    )
