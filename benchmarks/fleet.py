@@ -32,7 +32,7 @@ prefill_step_s = 0.2
 decode_step_s = 0.02
 """
 KV_TOKENS = 1_024_000
-OURS = re.compile(r"([\d,]+) requests simulated in ([\d.]+) s")
+OURS = re.compile(r"([\d,]+) requests simulated in ([\d.]+) s, read in")
 PEERS = re.compile(r"Wall Time \(ms\): ([\d,.]+)")
 
 

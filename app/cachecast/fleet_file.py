@@ -84,7 +84,6 @@ class FilesBeside:
 
     def step_durations_ns(self, run: str) -> Sequence[int]:
         """Durations of a replay's steps in order. BadInput if the folder is no such run."""
-        from cachecast.results.reader import read_info  # DuckDB, which most fleets do not need
 
         place = self._place(run)
         self.info(run)

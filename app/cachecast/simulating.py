@@ -1,8 +1,10 @@
 """The `simulate` job: a log through a fleet, its rows handed on as they are known."""
 
 import gc
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
@@ -12,12 +14,38 @@ from cachecast_sim.fleet.run import FleetRun
 Sink = Callable[[Job], None]
 
 
-def serve(requests: Iterable[Request], run: FleetRun, sinks: Sequence[Sink] = ()) -> None:
+@dataclass(slots=True)
+class Took:
+    """Seconds that a run took: all of it, and what of that went into reading the log."""
+
+    whole_s: float = 0.0
+    reading_s: float = 0.0
+
+    def __str__(self) -> str:
+        simulated_s = self.whole_s - self.reading_s
+        return f"simulated in {simulated_s:.2f} s, read in {self.reading_s:.2f} s"
+
+
+def serve(requests: Iterable[Request], run: FleetRun, sinks: Sequence[Sink], took: Took) -> None:
     """Serve them all; each sink gets every job once it has ended, in log order."""
+    started = time.perf_counter()
     with _without_cycle_collector():
-        for job in run.jobs(requests):
+        for job in run.jobs(_timed(requests, took)):
             for sink in sinks:
                 sink(job)
+    took.whole_s = time.perf_counter() - started
+
+
+def _timed(requests: Iterable[Request], took: Took) -> Iterator[Request]:
+    clock = time.perf_counter
+    source = iter(requests)
+    while True:
+        started = clock()
+        request = next(source, None)
+        took.reading_s += clock() - started
+        if request is None:
+            return
+        yield request
 
 
 def check_served(run: FleetRun) -> None:

@@ -16,7 +16,7 @@ from cachecast.progress import Report
 from cachecast.results import RunWriter
 from cachecast.results.writer import hash_inputs
 from cachecast.scenarios import scenarios_of
-from cachecast.simulating import Sink, check_served, serve
+from cachecast.simulating import Sink, Took, check_served, serve
 from cachecast.step_writer import StepSink
 from cachecast_datasets.importing import open_or_import
 from cachecast_datasets.request import Request
@@ -45,6 +45,7 @@ def serve_log(
     skip_bad: bool,
     out: Path | None,
     force: bool,
+    took: Took,
     tmp: Path,
     report: Report,
 ) -> tuple[FleetRun, list[Bill]]:
@@ -60,7 +61,7 @@ def serve_log(
         kept = None if writer is None else ServedSink(writer, fleet.stem)
         step_sink = StepSink(writer) if writer is not None and steps else None
         run = make_run(None if step_sink is None else step_sink.of_model)
-        serve(requests_of(trace, report), run, [*sinks, *([] if kept is None else [kept])])
+        serve(requests_of(trace, report), run, [*sinks, *([] if kept is None else [kept])], took)
         check_served(run)
         bills = bills_of(trace, scenarios, catalog, report=report) if scenarios else []
         if writer is not None and kept is not None:

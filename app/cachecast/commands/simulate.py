@@ -4,7 +4,6 @@ import contextlib
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
@@ -15,7 +14,7 @@ from cachecast.fleet_file import FilesBeside, load_fleet
 from cachecast.fleet_report import fleet_json, row_json
 from cachecast.output import json_line, notes, print_json
 from cachecast.progress import Report, progress
-from cachecast.simulating import Sink, check_served, serve
+from cachecast.simulating import Sink, Took, check_served, serve
 from cachecast_datasets.streaming import OutOfOrder, stream
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.run import FleetRun
@@ -71,10 +70,10 @@ def command(
         lines = stack.enter_context(TemporaryFile("w+", encoding="utf-8"))
         # printed once all is known to be well: no half of an answer
         sinks: list[Sink] = [_line_sink(lines)] if per_request else []
-        started = time.perf_counter()
+        took = Took()
         run = None
         if out is None and not models and not skip_bad and len(logs) == 1:
-            run = _streamed(logs[0], FleetRun(config, files), sinks, report)
+            run = _streamed(logs[0], FleetRun(config, files), sinks, took, report)
         bills: list[Bill] = []
         if run is None:
             lines.seek(0)
@@ -84,14 +83,13 @@ def command(
             run, bills = serve_log(
                 logs, lambda on_step: FleetRun(config, files, on_step), sinks, fleet_path,
                 steps=steps or config.latency.get("kind") == "recorded", models=models,
-                skip_bad=skip_bad, out=out, force=force, tmp=tmp, report=report,
+                skip_bad=skip_bad, out=out, force=force, took=took, tmp=tmp, report=report,
             )  # fmt: skip
-        took_s = time.perf_counter() - started
         lines.seek(0)
         shutil.copyfileobj(lines, sys.stdout)
-    took = f"{run.totals.requests:,} requests simulated in {took_s:.2f} s"
+    said = f"{run.totals.requests:,} requests {took}"
     if per_request:
-        notes.print(took)
+        notes.print(said)
         return
     if as_json:
         api = []
@@ -104,18 +102,20 @@ def command(
     from cachecast.fleet_table import print_fleet
 
     print_fleet(run, fleet_path.stem, bills)
-    notes.print(took)
+    notes.print(said)
     if out is not None:
         notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from served"')
 
 
-def _streamed(log: Path, run: FleetRun, sinks: list[Sink], report: Report) -> FleetRun | None:
+def _streamed(
+    log: Path, run: FleetRun, sinks: list[Sink], took: Took, report: Report
+) -> FleetRun | None:
     """The run over a log that needs no import; None if it does need one."""
     requests = stream(log, report)
     if requests is None:
         return None
     try:
-        serve(requests, run, sinks)
+        serve(requests, run, sinks, took)
     except OutOfOrder:
         return None
     check_served(run)
