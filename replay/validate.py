@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -49,6 +50,9 @@ WORKLOADS = {
     "bursts, load 0.5": (replace(Agents(), burst=5), 0.5, ROOMY),
     "tight cache, load 0.9": (replace(Agents(), burst=5), 0.9, TIGHT),
 }
+
+
+Part = dict[str, Any]
 
 
 class Check:
@@ -159,7 +163,7 @@ def judged(check: Check, name: str, replays: int) -> bool:
     )  # fmt: skip
     print(f"\n{name}: {free[0]['requests']} requests, median of {replays} replays")
     print(f"  lock-step: {wrong} differences in hits, readmissions, preemptions and steps")
-    rows = {
+    rows: dict[str, Callable[[Part], Part]] = {
         "teacher-forced TTFT": lambda part: part["teacher_forced"]["ttft"],
         "teacher-forced ITL": lambda part: part["teacher_forced"]["itl"],
         "free-running TTFT": lambda part: part["ttft"],
@@ -180,7 +184,7 @@ def judged(check: Check, name: str, replays: int) -> bool:
     )
     verdicts = [part["verdict"] for part in free]
     print(f"  verdicts: {', '.join(verdicts)} ({free[0]['why']})")
-    return wrong > 0
+    return bool(wrong > 0)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What the README and `--help` show is what happens."""
 
+import json
 import os
 import re
 import shlex
@@ -75,8 +76,31 @@ def example_folder(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     written = log + fleet.partition("\ncachecast ")[0]
     subprocess.run(["bash", "-c", written], cwd=tmp_path, check=True)
     write_bill_run(tmp_path / "run")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/config.json").write_text(json.dumps(TINY), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+# a model of a few thousand weights, for the examples that run one
+TINY = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 16,
+    "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+    "num_key_value_heads": 1, "vocab_size": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+    "max_position_embeddings": 16384, "tie_word_embeddings": True,
+}  # fmt: skip
+
+
+def _make_runs(run_cli: RunCli) -> None:
+    """`measured` and `predicted`: a replay, and the simulation that its durations drive."""
+    fleet = ("--fleet", "fleet.toml", "--set", "fleet.servers=1")
+    recorded = ("--set", "latency.kind=recorded", "--set", "latency.file=measured")
+    for words in (
+        ("replay", "log.jsonl", "--engine", "torch:model", *fleet, "-o", "measured"),
+        ("simulate", "log.jsonl", *fleet, *recorded, "-o", "predicted"),
+    ):
+        code, _, err = run_cli(*words)
+        assert code == 0, err
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -89,6 +113,10 @@ def test_the_example_in_the_help_of_a_command_works(run_cli: RunCli, name: str) 
     assert example, f"{name} --help has no example"
     words = shlex.split(example)
     known = {"LOG": "log.jsonl", "RUN": "run"}
+    if name in ("calibrate", "compare", "replay"):
+        pytest.importorskip("torch", reason="the engine needs torch")
+    if name == "compare":
+        _make_runs(run_cli)
     words = ["log.jsonl" if word.endswith(".jsonl") else known.get(word, word) for word in words]
 
     code, out, err = run_cli(*words)

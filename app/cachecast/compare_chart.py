@@ -18,9 +18,10 @@ Row = dict[str, Any]
 def spec(found: Comparison) -> Row:
     """TTFT, ITL and E2E of each request in milliseconds, both axes logarithmic."""
     floor = found.floor
+    ttft, itl = (None, None) if floor is None else (floor.ttft, floor.itl)
     metrics = [
-        ("TTFT", found.predicted.ttft_ns, found.measured.ttft_ns, floor and floor.ttft),
-        ("ITL", found.predicted.itl_ns, found.measured.itl_ns, floor and floor.itl),
+        ("TTFT", found.predicted.ttft_ns, found.measured.ttft_ns, ttft),
+        ("ITL", found.predicted.itl_ns, found.measured.itl_ns, itl),
         ("E2E", found.predicted.e2e_ns, found.measured.e2e_ns, None),
     ]
     return {

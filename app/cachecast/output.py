@@ -3,15 +3,41 @@
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
 
 # never broken into lines: a command in a note is there to be copied
-notes = Console(stderr=True, highlight=False, soft_wrap=True)
+if TYPE_CHECKING:  # imported when something is printed: rich takes as long as a small log
+    from rich.console import Console
+    from rich.table import Table
+
+
+class _Notes:
+    """Notes on stderr, through a rich console that is made for the first of them."""
+
+    def __init__(self) -> None:
+        self._console: Console | None = None
+
+    @property
+    def console(self) -> "Console":
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        return self._console
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person may be watching."""
+        return sys.stderr.isatty() and self.console.is_terminal
+
+    def print(self, text: str, *, style: str | None = None, **options: Any) -> None:
+        """One note; rich's own options."""
+        self.console.print(text, style=style, **options)
+
+
+notes = _Notes()
 
 
 def print_json(value: Any) -> None:
@@ -46,12 +72,14 @@ def print_json_line(value: Any) -> None:
     sys.stdout.write(json_line(value))
 
 
-def print_table(*variants: Table) -> None:
+def print_table(*variants: "Table") -> None:
     """The first of the tables that fits the terminal, else the last; widest first.
 
     A pipe or file gets the first at its natural width. Amounts are never cut: what does not fit a
     narrow terminal is wrapped by it.
     """
+    from rich.console import Console
+
     console = Console(file=sys.stdout, highlight=False, markup=True)
     chosen, width = variants[0], _natural_width(variants[0])
     if sys.stdout.isatty():
@@ -64,11 +92,16 @@ def print_table(*variants: Table) -> None:
 
 def has_colours() -> bool:
     """Whether a colour in a table is one on the screen too."""
+    from rich.console import Console
+
     console = Console(file=sys.stdout)
     return console.is_terminal and console.color_system is not None and not console.no_color
 
 
-def _natural_width(table: Table) -> int:
+def _natural_width(table: "Table") -> int:
+    from rich.console import Console
+    from rich.measure import Measurement
+
     wide = Console(width=10_000)
     return max(Measurement.get(wide, wide.options, table).maximum, len(str(table.title or "")))
 

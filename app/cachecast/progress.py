@@ -24,7 +24,7 @@ def progress() -> Iterator[Report]:
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
     )  # fmt: skip
-    bar = Progress(*columns, console=notes, transient=True)
+    bar = Progress(*columns, console=notes.console, transient=True)
     task = bar.add_task("", total=None)
     started = time.monotonic()
     last = started

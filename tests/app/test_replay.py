@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from conftest import RunCli
 
+from cachecast.results.views import VIEWS
+
 pytest.importorskip("torch", reason="the engine needs torch: pip install 'cachecast[engine]'")
 
 CONFIG = {
@@ -81,6 +83,9 @@ def test_driven_by_a_replays_own_durations_the_simulator_agrees_on_everything(
     assert found["hit_tokens"]["mismatched_ids"] == found["preemptions"]["mismatched_ids"] == []
     assert found["steps"] == {"mismatched": 0, "first_mismatched": None}
     assert found["ttft"]["mean_abs_pct"] == found["e2e"]["p99_abs_pct"] == 0
+    for name in ("measured", "steps"):
+        code, out, _ = run_cli("sql", "measured", VIEWS[name].example, "--csv")
+        assert (code, len(out.splitlines()) > 1) == (0, True)
     _, out, _ = run_cli("sql", "measured", "select sum(preemptions) n from measured", "--csv")
     assert int(out.split()[1]) > 0  # else the case is too easy
 

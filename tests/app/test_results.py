@@ -218,8 +218,8 @@ def test_every_column_of_every_view_is_documented(tmp_path: Path) -> None:
     connection.close()
 
 
-# views of what `bill` does not write: a run of its own shows that they have rows (test_simulate)
-OF_FLEETS = ("served", "timeline")
+# views of what `bill` does not write: test_simulate and test_replay show that they have rows
+OF_FLEETS = ("served", "timeline", "measured", "steps")
 
 
 def test_every_example_of_every_view_runs(bill_run: Path) -> None:
@@ -233,7 +233,9 @@ def test_every_example_of_every_view_runs(bill_run: Path) -> None:
 
 def test_the_schemas_name_what_the_design_asks_for() -> None:
     """The tables, and money as whole picounits."""
-    assert list(TABLES) == ["requests", "ledger", "misses", "served", "timeline"]
+    assert list(TABLES) == [
+        "requests", "ledger", "misses", "served", "timeline", "measured", "steps",
+    ]  # fmt: skip
     for name in ("charge_total", "without_cache", "charge_low", "charge_high"):
         assert LEDGER.field(name).type == pa.int64()
     assert MISSES.field("cost_picounits").type == pa.int64()

@@ -45,7 +45,7 @@ def command(
     New tokens, context and sequences are varied far apart and mixed, in shuffled rounds; every
     fifth kind of step is held out and judged. Use it with latency.kind=fitted, latency.file=FILE.
 
-    Example:  cachecast calibrate --engine torch:model --normalise -o latency.toml
+    Example:  cachecast calibrate --engine torch:model --max-new-tokens 64 -o latency.toml
     """
     if out.exists() and not force:
         raise BadInput(f"{out}: exists already; give another name, or --force")

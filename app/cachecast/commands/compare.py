@@ -37,7 +37,7 @@ def command(
 
     Exit code 0 pass, 1 fail, 3 inconclusive: the machine was too noisy to tell.
 
-    Example:  cachecast compare predicted measured --again measured2
+    Example:  cachecast compare predicted measured
     """
     found = compare(
         read_run(predicted), read_run(measured), None if again is None else read_run(again)

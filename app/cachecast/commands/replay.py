@@ -68,7 +68,7 @@ def command(
     Hash-only logs get fixed random tokens that share what the log shares. Ctrl-C ends the replay
     and keeps what was measured so far.
 
-    Example:  cachecast replay log.jsonl --engine torch:model --fleet fleet.toml -o measured
+    Example:  cachecast replay LOG --engine torch:model --fleet fleet.toml --set fleet.servers=1
     """
     if clock == "virtual" and speed_up != 1.0:
         raise BadInput("--speed-up goes with --clock real; a virtual clock skips idle time anyway")

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 
 from cachecast_datasets.errors import BadInput
 from cachecast_sim.fleet.config import FleetConfig, TierTable
-from cachecast_sim.latency.catalog import model_shape
 from cachecast_sim.latency.files import LatencyFiles
-from cachecast_sim.latency.kv_memory import gpu_memory, kv_blocks, kv_bytes_per_token
 
 GIB = 2**30
 
@@ -42,21 +40,29 @@ class KvSize:
 def kv_size(config: FleetConfig, files: LatencyFiles) -> KvSize:
     """The cache of one server. BadInput for an unknown model, or one that does not fit."""
     engine = config.engine
-    per_token = config.kv_bytes_per_token
-    assumptions: tuple[str, ...] = ()
-    shape = None
-    if engine.model is not None:
-        shape = model_shape(engine.model, files)
-        if per_token is None:
-            per_token = kv_bytes_per_token(shape, engine.tensor_parallel) * engine.tensor_parallel
-    stated = engine.blocks if config.fleet.engine == "vllm" else None
-    if config.fleet.engine == "sglang" and engine.tokens is not None:
-        stated = engine.tokens // engine.block_tokens
-    if stated is None:
-        assert shape is not None, "checked with the file"
-        names = ("memory_gib", "gpu_memory_utilization", "activation_reserve_gib")
-        table = {name: getattr(engine, name) for name in names if getattr(engine, name) is not None}
-        memory = gpu_memory(table)
-        stated = kv_blocks(memory, shape, engine.block_tokens, engine.tensor_parallel)
-        assumptions = memory.assumptions()
-    return KvSize(stated, per_token, assumptions)
+    stated, per_token = _stated(config), config.kv_bytes_per_token
+    if engine.model is None:
+        assert stated is not None, "checked with the file"
+        return KvSize(stated, per_token)
+    # the catalogue of models: a fleet that states its blocks does without
+    from cachecast_sim.latency.catalog import model_shape
+    from cachecast_sim.latency.kv_memory import gpu_memory, kv_blocks, kv_bytes_per_token
+
+    shape = model_shape(engine.model, files)
+    if per_token is None:
+        per_token = kv_bytes_per_token(shape, engine.tensor_parallel) * engine.tensor_parallel
+    if stated is not None:
+        return KvSize(stated, per_token)
+    names = ("memory_gib", "gpu_memory_utilization", "activation_reserve_gib")
+    table = {name: getattr(engine, name) for name in names if getattr(engine, name) is not None}
+    memory = gpu_memory(table)
+    blocks = kv_blocks(memory, shape, engine.block_tokens, engine.tensor_parallel)
+    return KvSize(blocks, per_token, memory.assumptions())
+
+
+def _stated(config: FleetConfig) -> int | None:
+    """The blocks that the file names; SGLang's pool in whole pages."""
+    engine = config.engine
+    if config.fleet.engine == "vllm":
+        return engine.blocks
+    return None if engine.tokens is None else engine.tokens // engine.block_tokens

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
@@ -13,7 +14,6 @@ from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.kv_size import kv_size
 from cachecast_sim.fleet.routers import ROUTERS, RouterSettings
 from cachecast_sim.fleet.servers import ServerMaker
-from cachecast_sim.fleet.sglang.server import SglangServer
 from cachecast_sim.fleet.summary import NS, FleetTotals
 from cachecast_sim.fleet.tiers import Tier
 from cachecast_sim.fleet.timeline import Timeline
@@ -21,6 +21,9 @@ from cachecast_sim.fleet.vllm.server import VllmServer
 from cachecast_sim.fleet.world import FleetWorld
 from cachecast_sim.latency.files import LatencyFiles, NoFiles
 from cachecast_sim.latency.logged import OnStep
+
+if TYPE_CHECKING:
+    from cachecast_sim.fleet.sglang.server import SglangServer
 
 
 class FleetRun:

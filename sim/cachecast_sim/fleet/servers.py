@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from cachecast_sim.fleet.config import FleetConfig, TierTable
 from cachecast_sim.fleet.eviction import ORDERS, Uses
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.kv_size import KvSize
 from cachecast_sim.fleet.links import Link
-from cachecast_sim.fleet.sglang.server import SglangServer
-from cachecast_sim.fleet.sglang.settings import SglangSettings
 from cachecast_sim.fleet.tiers import Tier, TierStack
 from cachecast_sim.fleet.vllm.server import VllmServer
 from cachecast_sim.fleet.vllm.transfers import Receive
@@ -17,6 +16,9 @@ from cachecast_sim.latency.files import LatencyFiles
 from cachecast_sim.latency.kinds import latency_of
 from cachecast_sim.latency.logged import LoggedModel, OnStep
 from cachecast_sim.latency.model import LatencyModel
+
+if TYPE_CHECKING:  # imported where a fleet has such servers
+    from cachecast_sim.fleet.sglang.server import SglangServer
 
 NS = 1_000_000_000
 
@@ -45,28 +47,33 @@ class ServerMaker:
     ) -> VllmServer:  # fmt: skip
         """A server that does both, only prefills (`hand_over`) or only decodes (`receive`)."""
         engine = self._config.engine
-        latency = latency_of(self._config.latency, self._files)
-        if self._on_step is not None:
-            latency = LoggedModel(latency, self._on_step)
-        self.latencies.append(latency)
         return VllmServer(
             engine.block_tokens, self._kv.blocks - 1, engine.max_batch_tokens,
-            1 if engine.admission == "sequential" else engine.max_seqs, latency, on_finish,
-            ttl_ns=None if engine.ttl_s is None else nanoseconds(engine.ttl_s),
+            1 if engine.admission == "sequential" else engine.max_seqs, self._latency(),
+            on_finish, ttl_ns=None if engine.ttl_s is None else nanoseconds(engine.ttl_s),
             tiers=None if receive is not None else self._tier_stack(),
             hand_over=hand_over, receive=receive,
         )  # fmt: skip
 
-    def sglang(self, on_finish: Callable[[Job, int], None]) -> SglangServer:
+    def sglang(self, on_finish: Callable[[Job, int], None]) -> "SglangServer":
         """A server that does both; it has no null block."""
+        from cachecast_sim.fleet.sglang.server import SglangServer
+        from cachecast_sim.fleet.sglang.settings import SglangSettings
+
         engine = self._config.engine
-        latency = latency_of(self._config.latency, self._files)
-        self.latencies.append(latency)
         settings = SglangSettings(
             self._kv.blocks * engine.block_tokens, engine.block_tokens, engine.max_batch_tokens,
             engine.max_seqs, engine.admission,
         )  # fmt: skip
-        return SglangServer(settings, latency, on_finish)
+        return SglangServer(settings, self._latency(), on_finish)
+
+    def _latency(self) -> LatencyModel:
+        """A model of its own for each server; it may remember what it has seen."""
+        latency = latency_of(self._config.latency, self._files)
+        if self._on_step is not None:
+            latency = LoggedModel(latency, self._on_step)
+        self.latencies.append(latency)
+        return latency
 
     def link(self) -> Link:
         """The way into one decode server."""
