@@ -14,6 +14,7 @@ from cachecast_replay.calibration.grid import Limits, scenes
 from cachecast_replay.engine.opening import open_engine
 from cachecast_replay.machine import machine_name
 from cachecast_replay.measuring import Stopwatch
+from cachecast_replay.warming import warm_up
 from cachecast_sim.latency.fitted_file import FORMAT, VERSION, FittedFile, fitted_toml
 
 _SCENE_TOKENS = 256  # that a decoding request of a scene may put out
@@ -65,6 +66,7 @@ def command(
     from cachecast_replay.calibration.measure import GridRun
 
     stopwatch = Stopwatch(_probe(device) if normalise else None)
+    warm_up(engine, engine.shape.vocab_size, max_new_tokens + max_sequences, room)
     with progress() as report:
         run = GridRun(
             engine, engine.shape.vocab_size, stopwatch, max_new_tokens + max_sequences, seed,

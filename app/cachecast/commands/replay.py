@@ -26,6 +26,7 @@ from cachecast_replay.clocks import RealClock, VirtualClock
 from cachecast_replay.machine import machine_name
 from cachecast_replay.measuring import Stopwatch
 from cachecast_replay.runner import Replay, Step
+from cachecast_replay.warming import warm_up
 from cachecast_sim.fleet.summary import FleetTotals
 
 
@@ -79,6 +80,12 @@ def command(
         report = stack.enter_context(progress())
         trace = open_or_import(list(logs), tmp_dir=tmp, progress=report)
         engine = engine_of(folder, config, FilesBeside(fleet_path), device, threads)
+        limits = config.engine
+        report("warming up", 0, 1)
+        warm_up(
+            engine, engine.shape.vocab_size, limits.max_batch_tokens,
+            (engine.manager.usable_blocks - 1) * limits.block_tokens,
+        )  # fmt: skip
         writer = stack.enter_context(RunWriter(out, force)) if out is not None else None
         jobs_sink = None if writer is None else MeasuredSink(writer, spec)
         steps_sink = None if writer is None else StepSink(writer)
