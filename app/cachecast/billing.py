@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.dataset as ds
 
+from cachecast.cycle_collector import without_cycle_collector
 from cachecast.progress import Report
 from cachecast_datasets.accounts import stored_account
 from cachecast_datasets.errors import BadInput
@@ -54,6 +55,20 @@ def bills_of(
     asked for once, since a condition may draw random numbers. Raises BadInput before the first
     request for anything that a person named and that does not exist.
     """
+    with without_cycle_collector():
+        return _bills_of(trace, scenarios, catalog, by, where, counted, sinks, report)
+
+
+def _bills_of(
+    trace: Trace,
+    scenarios: Sequence[Scenario],
+    catalog: Catalog,
+    by: Sequence[tuple[str, Key]],
+    where: str | None,
+    counted: npt.NDArray[np.bool_] | None,
+    sinks: Sequence[RowSink],
+    report: Report,
+) -> list[Bill]:
     billings = [Billing(scenario, catalog, trace.meta) for scenario in scenarios]
     bills = []
     for number, billing in enumerate(billings):

@@ -1,11 +1,10 @@
 """The `simulate` job: a log through a fleet, its rows handed on as they are known."""
 
-import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 
+from cachecast.cycle_collector import without_cycle_collector
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_sim.fleet.job import Job
@@ -29,7 +28,7 @@ class Took:
 def serve(requests: Iterable[Request], run: FleetRun, sinks: Sequence[Sink], took: Took) -> None:
     """Serve them all; each sink gets every job once it has ended, in log order."""
     started = time.perf_counter()
-    with _without_cycle_collector():
+    with without_cycle_collector():
         for job in run.jobs(_timed(requests, took)):
             for sink in sinks:
                 sink(job)
@@ -52,15 +51,3 @@ def check_served(run: FleetRun) -> None:
     """BadInput if the log had nothing to serve."""
     if not run.totals.requests:
         raise BadInput("no request of the log has a prompt size, expected at least one")
-
-
-@contextmanager
-def _without_cycle_collector() -> Iterator[None]:
-    """A simulation makes hardly any cycles, and looking for them costs a quarter of its time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
