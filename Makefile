@@ -69,5 +69,5 @@ clean: ## remove what make created
 # range beside other packages could bring gigabytes for a GPU.
 .venv/.all: .venv/.pip pyproject.toml
 	$(PIP) $(TORCH_ARGS) "$$(grep '^torch==' constraints.txt)"
-	$(PIP) -e '.[engine,dashboard]' --group dev
+	$(PIP) -e '.[engine,endpoint,dashboard]' --group dev
 	@touch $@ .venv/.core
