@@ -11,10 +11,10 @@ TORCH_ARGS ?=
 PYTEST_ARGS ?= -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types check bench docs dist install clean
+.PHONY: help demo test lint format types check bench docs validate-vllm dist install clean
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.core ## install the core (no torch, no dashboard) and bill a small log that we ship
 	@$(BIN)/cachecast demo
@@ -38,6 +38,10 @@ format: .venv/.all ## rewrite the files in our style
 
 bench: .venv/.all ## speed and peak memory (prints figures, never fails for being slow)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# SERVE: see the head of the script; LOG: a log of token ids, else a made one.
+validate-vllm: .venv/.all ## a real vLLM against the simulator: make validate-vllm SERVE='command' [LOG=file]
+	$(BIN)/python replay/validate_vllm.py --serve '$(SERVE)' $(VALIDATE_ARGS) $(LOG)
 
 docs: .venv/.all ## write docs/sql.md, docs/log-formats.md, the tables of docs/latency.md, the demo's log and its output anew
 	$(BIN)/python -m cachecast.results.documentation > docs/sql.md

@@ -127,7 +127,7 @@ def prompt_size(body: Body) -> int:
 
 
 def limit(body: Body) -> int:
-    return int(body.get("max_tokens", body.get("max_completion_tokens", 0)))
+    return int(body.get("max_tokens") or body.get("max_completion_tokens") or 0)
 
 
 def usage(body: Body, cached: int | None, output: int | None = None) -> Body:

@@ -46,7 +46,7 @@ def text(words: str, finish: str | None = None) -> Any:
     return {"choices": [{"index": 0, "text": words, "finish_reason": finish}]}
 
 
-def delta(finish: str | None = None, **content: Any) -> Any:
+def delta(finish: str | None = None, /, **content: Any) -> Any:
     return {"choices": [{"index": 0, "delta": content, "finish_reason": finish}]}
 
 
@@ -74,7 +74,7 @@ def test_the_first_delta_of_a_chat_only_names_the_role() -> None:
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "tool_calls"])
 def test_thinking_and_calls_are_tokens_too(name: str) -> None:
-    value = [{"index": 0}] if name == "tool_calls" else "hm"
+    value: Any = [{"index": 0}] if name == "tool_calls" else "hm"
     assert read(delta(**{name: value}), delta(content="a"), delta("stop")).first_token_ns == 10
 
 
