@@ -188,16 +188,15 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     )
     lines = [head]
     for row in rows:
-        noise = "" if row["noise"] is None else row["noise"]
+        shown = {name: "" if value is None else value for name, value in row.items()}
         error, floor = (
             "" if row[name] is None else f"{row[name]:.1f} %"
             for name in ("ttft_pct", "ttft_noise_pct")
         )
         lines.append(
-            f"{row['mode']:12}{row['blocks']:>8,}{row['requests']:>10,}"
-            f"{row['predicted'] or 0:>11,}"
-            f"{'unknown' if row['measured'] is None else format(row['measured'], ','):>10}"
-            f"{row['mismatched']:>8}{row['unknown']:>9}{noise:>7}{error:>12}{floor:>9}"
+            f"{row['mode']:12}{row['blocks']:>8}{row['requests']:>10}{shown['predicted']:>11}"
+            f"{shown['measured']:>10}{row['mismatched']:>8}{row['unknown']:>9}{shown['noise']:>7}"
+            f"{error:>12}{floor:>9}"
         )
         if row["ids"]:
             lines.append("  differ: " + ", ".join(row["ids"][:20]))

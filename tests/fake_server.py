@@ -42,6 +42,9 @@ class Handler(BaseHTTPRequestHandler):
     server: "_Server"
 
     def do_GET(self) -> None:
+        if self.path != "/v1/models":
+            self.refuse(404, "no such path")
+            return
         self.server.fake.keys.add(self.headers.get("authorization"))
         self.plain(200, {"data": [{"id": name} for name in self.server.fake.models]})
 

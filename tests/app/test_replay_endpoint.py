@@ -443,6 +443,13 @@ def test_a_server_that_is_down_is_one_sentence(run_cli: RunCli, log: Path) -> No
     assert said == f"{url} cannot be reached: is it running, and is the port right?\n"
 
 
+def test_a_url_without_its_version_is_named(run_cli: RunCli, log: Path) -> None:
+    with serving(answer) as server:
+        url = server.url.removesuffix("/v1")
+        said = refused(run_cli, log, "--endpoint", url, "--model", "tiny")
+    assert said == f"{url} has no /models, expected a URL that ends in /v1\n"
+
+
 @pytest.mark.parametrize(
     ("models", "options", "words"),
     [

@@ -15,6 +15,7 @@ from cachecast_replay.endpoint.reading import Reading
 from cachecast_replay.endpoint.retrying import RequestFailed, RetryPolicy
 
 _KEY_STATUS = (401, 403)
+_NOT_FOUND = 404
 _BUSY_STATUS = (408, 425, 429, 502, 503, 504)
 _BUSY_RETRIES = 3
 _PROBE_OUTPUT = 2  # tokens: enough to see whether a length is forced
@@ -44,14 +45,19 @@ class Found:
 async def check_model(client: Client, address: Address, model: str | None) -> str:
     """The model's name: the one asked for, else the only one that the server has.
 
-    BadInput for a server that is down, refuses the key or has no such model. A server without
-    /models is believed to have what was asked for.
+    BadInput for a server that is down, refuses the key or has no such model, and where /models is
+    not found because the URL lacks its /v1. Else a server without /models is believed to have what
+    was asked for.
     """
     try:
         names = _names(await client.get(address.base + "/models"))
     except RequestFailed as failed:
         if failed.status in (None, *_KEY_STATUS):
             raise BadInput(f"{address.base} {failed}{_about_key(address, failed)}") from None
+        if failed.status == _NOT_FOUND and not address.base.endswith("/v1"):
+            raise BadInput(
+                f"{address.base} has no /models, expected a URL that ends in /v1"
+            ) from None
         names = None
     if model is None:
         if names is not None and len(names) == 1:
