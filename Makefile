@@ -11,7 +11,7 @@ TORCH_ARGS ?=
 PYTEST_ARGS ?= -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types check bench docs validate-vllm dist install clean
+.PHONY: help demo test lint format types check bench validate docs validate-vllm dist install clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ format: .venv/.all ## rewrite the files in our style
 
 bench: .venv/.all ## speed and peak memory (prints figures, never fails for being slow)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+validate: .venv/.all ## is the prediction true here? calibrate, simulate, replay three times, compare
+	$(BIN)/python replay/validate.py
 
 # SERVE: see the head of the script; LOG: a log of token ids, else a made one.
 validate-vllm: .venv/.all ## a real vLLM against the simulator: make validate-vllm SERVE='command' [LOG=file]

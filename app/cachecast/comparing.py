@@ -98,7 +98,9 @@ def _teacher_forced(
     table = predicted.info.get("latency", {})
     if table.get("kind") != "fitted" or measured.steps is None:
         return None, None
-    model = latency_of(table, FilesBeside(Path(table.get("beside", "."), "fleet.toml")))
+    model = latency_of(
+        table, FilesBeside(Path(predicted.info.get("latency_folder", "."), "fleet.toml"))
+    )
     durations = predicted_durations(measured.steps, model.step_ns)
     return teacher_forced(truth, measured.steps, durations)
 

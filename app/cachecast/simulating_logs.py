@@ -94,7 +94,8 @@ def _meta(run: FleetRun, bills: list[Bill], logs: Sequence[Path], fleet: Path) -
     return {
         "command": "simulate",
         "input_hash": hash_inputs(logs),
-        "latency": {**latency, "beside": str(fleet.parent)},
+        "latency": dict(latency),
+        "latency_folder": str(fleet.parent),  # what its file is relative to
         "normalised": clock_of(latency, FilesBeside(fleet)),
         "fleet": fleet_json(run),
         "scenarios": [bill_json(bill, []) for bill in bills],

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from cachecast.chart_file import write_chart
+from cachecast.compare_chart import spec
 from cachecast.compare_report import comparison_json, print_comparison
 from cachecast.comparing import compare, read_run
 from cachecast.output import print_json
@@ -18,8 +20,14 @@ _CODES = {"pass": 0, "fail": 1, "inconclusive": 3}
     "--again", type=click.Path(path_type=Path), metavar="MEASURED2",
     help="A second replay: what differs between two replays is the noise floor.",
 )  # fmt: skip
+@click.option("--chart", type=click.Path(path_type=Path), metavar="FILE.svg|png|html|json",
+    help="Predicted against measured, a panel a metric.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace an existing chart file.")
 @click.option("--json", "as_json", is_flag=True, help="The machine-readable contract.")
-def command(predicted: Path, measured: Path, again: Path | None, as_json: bool) -> int:
+def command(
+    predicted: Path, measured: Path, again: Path | None, chart: Path | None, force: bool,
+    as_json: bool,
+) -> int:  # fmt: skip
     """Set a run of `simulate` (PREDICTED) beside a run of `replay` (MEASURED).
 
     \b
@@ -34,6 +42,8 @@ def command(predicted: Path, measured: Path, again: Path | None, as_json: bool) 
     found = compare(
         read_run(predicted), read_run(measured), None if again is None else read_run(again)
     )
+    if chart is not None:
+        write_chart(chart, spec(found))
     if as_json:
         print_json(comparison_json(found))
     else:

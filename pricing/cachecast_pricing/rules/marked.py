@@ -48,7 +48,7 @@ class MarkedBoundaries:
         prompt = Prompt(request, self.key_settings, True, self.strips_thinking)
         marks = anthropic_marks(prompt, self._policy(prompt), self.settings.ttl)
         if marks.rejected is not None:
-            return Match(0, 0, refusal(marks.rejected), None, marks.rejected)
+            return Match(0, refusal(marks.rejected), None, marks.rejected)
         memory = self.memory
         scope = memory.scope(request)
         known = held_index(prompt, scope)
@@ -73,7 +73,7 @@ class MarkedBoundaries:
         plan = Plan(scope, now_us, writes, hit, _split(prompt, usable, read))
         self.store.announce(plan)
         memory.remember(scope, request, prompt.hashes, known, explanation.reason)
-        return Match(read, limit, explanation, plan)
+        return Match(read, explanation, plan)
 
     def usual(
         self,
@@ -85,10 +85,7 @@ class MarkedBoundaries:
         total: int,
         now_us: int,
     ) -> Plan | None:
-        """The plan of a usual next turn, announced and remembered; None for any other request.
-
-        Its boundaries are `first <= i < end` of `lists`.
-        """
+        """See UsualRules."""
         settings = self.settings
         found = usual_hit(
             self.memory, scope, lists, first, end, self.minimum, settings.lookback, now_us

@@ -169,8 +169,19 @@ def _check_engine(config: FleetConfig) -> None:
             f"engine.max_batch_tokens is {engine.max_batch_tokens}, expected at least "
             f"engine.max_seqs ({engine.max_seqs}), as vLLM asks for"
         )
-    if name == "sglang" and engine.ttl_s is not None:
+    if name == "sglang":
+        _check_sglang(engine)
+
+
+def _check_sglang(engine: EngineTable) -> None:
+    if engine.ttl_s is not None:
         raise BadInput('engine.ttl_s needs engine = "vllm"')
+    for field, tokens in (("max_batch_tokens", engine.max_batch_tokens), ("tokens", engine.tokens)):
+        if tokens is not None and tokens < engine.block_tokens:
+            raise BadInput(
+                f"engine.{field} is {tokens}, expected at least one page (engine.block_tokens, "
+                f"{engine.block_tokens})"
+            )
 
 
 def _check_tiers(config: FleetConfig) -> None:

@@ -1,6 +1,6 @@
 """A log's run through a fleet that a file describes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from cachecast_datasets.errors import BadInput
@@ -13,6 +13,7 @@ from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.kv_size import kv_size
 from cachecast_sim.fleet.routers import ROUTERS, RouterSettings
 from cachecast_sim.fleet.servers import ServerMaker
+from cachecast_sim.fleet.sglang.server import SglangServer
 from cachecast_sim.fleet.summary import NS, FleetTotals
 from cachecast_sim.fleet.tiers import Tier
 from cachecast_sim.fleet.timeline import Timeline
@@ -41,7 +42,7 @@ class FleetRun:
         self.totals = FleetTotals()
         self.timeline = Timeline(config.servers)
         self.skipped = 0  # requests without a prompt size
-        self.engines: list[VllmServer] = []
+        self.engines: Sequence[VllmServer | SglangServer] = ()
         files = files or NoFiles()
         self._kv = kv_size(config, files)
         self._content = JobMaker(config.engine.block_tokens, config.engine.ignore_output)
@@ -88,7 +89,7 @@ class FleetRun:
     @property
     def evicted_blocks(self) -> int:
         """Blocks that lost their content on a GPU for want of room."""
-        return sum(engine.pool.evicted_blocks for engine in self.engines)
+        return sum(engine.evicted_blocks for engine in self.engines)
 
     @property
     def steps(self) -> int:
@@ -167,7 +168,8 @@ class FleetRun:
         fleet, make, world = self.config.fleet, self._maker, self._world
         settings = RouterSettings(fleet.router_balance)
         if fleet.prefill_servers is None or fleet.decode_servers is None:
-            self.engines = [make.vllm(world.finished) for _ in range(fleet.servers)]
+            one = make.sglang if fleet.engine == "sglang" else make.vllm
+            self.engines = [one(world.finished) for _ in range(fleet.servers)]
             world.connect(self.engines, ROUTERS[fleet.router](self.engines, settings))
             return
         givers = [

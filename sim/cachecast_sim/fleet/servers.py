@@ -8,6 +8,8 @@ from cachecast_sim.fleet.eviction import ORDERS, Uses
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.kv_size import KvSize
 from cachecast_sim.fleet.links import Link
+from cachecast_sim.fleet.sglang.server import SglangServer
+from cachecast_sim.fleet.sglang.settings import SglangSettings
 from cachecast_sim.fleet.tiers import Tier, TierStack
 from cachecast_sim.fleet.vllm.server import VllmServer
 from cachecast_sim.fleet.vllm.transfers import Receive
@@ -54,6 +56,17 @@ class ServerMaker:
             tiers=None if receive is not None else self._tier_stack(),
             hand_over=hand_over, receive=receive,
         )  # fmt: skip
+
+    def sglang(self, on_finish: Callable[[Job, int], None]) -> SglangServer:
+        """A server that does both; it has no null block."""
+        engine = self._config.engine
+        latency = latency_of(self._config.latency, self._files)
+        self.latencies.append(latency)
+        settings = SglangSettings(
+            self._kv.blocks * engine.block_tokens, engine.block_tokens, engine.max_batch_tokens,
+            engine.max_seqs, engine.admission,
+        )  # fmt: skip
+        return SglangServer(settings, latency, on_finish)
 
     def link(self) -> Link:
         """The way into one decode server."""

@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Callable
 
 from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.misses import explain
 from cachecast_sim.fleet.tiers import TierStack
 from cachecast_sim.fleet.vllm.decoding import DecodeGroup
 from cachecast_sim.fleet.vllm.job_blocks import JobBlocks
-from cachecast_sim.fleet.vllm.misses import explain
 from cachecast_sim.fleet.vllm.pool import BlockPool
 from cachecast_sim.fleet.vllm.scarcity import schedule_scarce
 from cachecast_sim.fleet.vllm.step import Prefills, StepPlan
@@ -105,6 +105,11 @@ class VllmServer:
         """Jobs that wait, jobs that run, blocks that jobs hold."""
         held = self.pool.usable_blocks - self.pool.free_blocks
         return len(self.waiting), len(self.running), held
+
+    @property
+    def evicted_blocks(self) -> int:
+        """Blocks that lost their content for want of room."""
+        return self.pool.evicted_blocks
 
     def matched_tokens(self, job: Job, now_ns: int) -> int:
         """Prompt tokens at the front of `job` that the pool holds at this moment."""

@@ -1,13 +1,27 @@
 """Why a job's blocks were not in its server's cache."""
 
+from typing import Protocol
+
 from cachecast_sim.fleet.job import Job
-from cachecast_sim.fleet.vllm.pool import BlockPool
+from cachecast_sim.fleet.prefixes import Segment
 
 # of several reasons the request's own is the first of these (design §5)
 _FIRST = ("concurrent_with_writer", "ttl_expired", "evicted", "routed_elsewhere")
 
 
-def explain(job: Job, hit_blocks: int, pool: BlockPool, block_tokens: int) -> None:
+class Memory(Protocol):
+    """What a server's cache knows of the blocks it ever held."""
+
+    def computed_to(self, segment: Segment) -> int:
+        """The position up to which it ever held the segment."""
+        ...
+
+    def expired_from(self, segment: Segment) -> int | None:
+        """The lowest position of the segment that outlived its TTL; None if none did."""
+        ...
+
+
+def explain(job: Job, hit_blocks: int, pool: Memory, block_tokens: int) -> None:
     """Sets `job.misses`, (reason, tokens) for every prompt token that was not hit, in the order of
     the prompt, and `job.reason`.
 

@@ -1,0 +1,183 @@
+"""`replay`, `calibrate` and `compare` end to end, on a model of a few thousand weights."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import RunCli
+
+pytest.importorskip("torch", reason="the engine needs torch: pip install 'cachecast[engine]'")
+
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32,
+    "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "vocab_size": 128, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+    "max_position_embeddings": 4096, "tie_word_embeddings": True,
+}  # fmt: skip
+FLEET = """
+[engine]
+block_tokens = 4
+blocks = 26
+max_batch_tokens = 32
+max_seqs = 4
+[latency]
+kind = "linear"
+step_base_s = 0.001
+per_token_s = 0.0001
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a model, a fleet of 100 tokens and a log that evicts and preempts in it."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    (tmp_path / "fleet.toml").write_text(FLEET, encoding="utf-8")
+    rows = []
+    for n in range(12):
+        shared = [n % 3 * 100 + t for t in range(16)]
+        prompt = [t % 128 for t in [*shared, *range(n, n + 5 + n)]]
+        rows.append(
+            {"id": f"r{n}", "arrival": 0.0, "prompt_token_ids": prompt, "output_len": 14,
+             "output_token_ids": [(n + t) % 128 for t in range(14)]}
+        )  # fmt: skip
+    write_log(tmp_path / "log.jsonl", rows)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_log(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def replayed(run_cli: RunCli, out: str, *more: str) -> None:
+    code, _, err = run_cli(
+        "replay", "log.jsonl", "--engine", "torch:model", "--fleet", "fleet.toml", "-o", out, *more
+    )
+    assert code == 0, err
+
+
+def compared(run_cli: RunCli, *runs: str) -> tuple[int, Any]:
+    code, out, err = run_cli("compare", *runs, "--json")
+    assert code in (0, 1, 3), err
+    return code, json.loads(out)
+
+
+@pytest.mark.usefixtures("place")
+def test_driven_by_a_replays_own_durations_the_simulator_agrees_on_everything(
+    run_cli: RunCli,
+) -> None:
+    replayed(run_cli, "measured")
+    code, _, err = run_cli(
+        "simulate", "log.jsonl", "--fleet", "fleet.toml", "--set", "latency.kind=recorded",
+        "--set", "latency.file=measured", "-o", "predicted",
+    )  # fmt: skip
+    assert code == 0, err
+    code, found = compared(run_cli, "predicted", "measured")
+    assert (code, found["mode"], found["verdict"]) == (0, "lock_step", "pass")
+    assert found["requests"] == 12
+    assert found["hit_tokens"]["predicted"] == found["hit_tokens"]["measured"] > 0
+    assert found["hit_tokens"]["mismatched_ids"] == found["preemptions"]["mismatched_ids"] == []
+    assert found["steps"] == {"mismatched": 0, "first_mismatched": None}
+    assert found["ttft"]["mean_abs_pct"] == found["e2e"]["p99_abs_pct"] == 0
+    _, out, _ = run_cli("sql", "measured", "select sum(preemptions) n from measured", "--csv")
+    assert int(out.split()[1]) > 0  # else the case is too easy
+
+
+@pytest.mark.usefixtures("place")
+def test_another_cache_is_found_out(run_cli: RunCli) -> None:
+    """The same log, predicted with a cache of another size."""
+    replayed(run_cli, "measured")
+    code, _, err = run_cli(
+        "simulate", "log.jsonl", "--fleet", "fleet.toml", "--set", "engine.blocks=16", "-o", "p"
+    )
+    assert code == 0, err
+    _, found = compared(run_cli, "p", "measured")
+    assert found["mode"] == "free_running"
+    assert found["hit_tokens"]["mismatched_requests"] > 0
+
+
+@pytest.mark.usefixtures("place")
+def test_a_calibration_is_a_latency_model_that_names_its_error(
+    run_cli: RunCli, place: Path
+) -> None:
+    code, out, err = run_cli(
+        "calibrate", "--engine", "torch:model", "--max-new-tokens", "32", "--max-sequences", "4",
+        "--max-context", "64", "--rounds", "1", "-o", "latency.toml",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "held out" in out
+    text = (place / "latency.toml").read_text("utf-8")
+    assert "normalised = false" in text
+    code, out, err = run_cli(
+        "simulate", "log.jsonl", "--fleet", "fleet.toml", "--set", "latency.kind=fitted",
+        "--set", "latency.file=latency.toml", "-o", "predicted", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    assert any("step times are those of torch" in a for a in json.loads(out)["assumptions"])
+    replayed(run_cli, "measured")
+    replayed(run_cli, "again")
+    _, found = compared(run_cli, "predicted", "measured", "--again", "again")
+    assert found["teacher_forced"]["ttft"]["mean_abs_pct"] >= 0
+    assert found["ttft"]["noise_floor_pct"] >= 0
+    assert found["hit_tokens"]["floor_mismatched_requests"] >= 0
+
+
+@pytest.mark.usefixtures("place")
+def test_clocks_of_two_kinds_are_not_compared(run_cli: RunCli) -> None:
+    replayed(run_cli, "raw")
+    replayed(run_cli, "scaled", "--normalise")
+    code, _, err = run_cli("compare", "raw", "scaled")
+    assert code == 2
+    assert "raw has a raw clock, scaled a normalised one, expected the same" in err
+
+
+@pytest.mark.usefixtures("place")
+def test_runs_of_different_logs_are_not_compared(run_cli: RunCli, place: Path) -> None:
+    replayed(run_cli, "one")
+    log = (place / "log.jsonl").read_text("utf-8").splitlines()
+    (place / "log.jsonl").write_text("\n".join(log[:5]) + "\n", encoding="utf-8")
+    replayed(run_cli, "other")
+    code, _, err = run_cli("compare", "one", "other")
+    assert code == 2
+    assert "runs of different logs, expected the same" in err
+
+
+@pytest.mark.usefixtures("place")
+def test_per_request_rows_are_like_those_of_simulate(run_cli: RunCli) -> None:
+    arguments = ("log.jsonl", "--fleet", "fleet.toml", "--per-request", "--json")
+    _, mine, _ = run_cli("replay", *arguments, "--engine", "torch:model")
+    _, theirs, _ = run_cli("simulate", *arguments)
+    rows = [[json.loads(line) for line in out.splitlines()] for out in (mine, theirs)]
+    assert [row["request_id"] for row in rows[0]] == [row["request_id"] for row in rows[1]]
+    assert rows[0][0].keys() == rows[1][0].keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--engine", "model"), "--engine model: expected torch:DIR"),
+        (("--engine", "torch:nowhere"), "nowhere has no config.json"),
+        (("--engine", "torch:model", "--device", "tpu"), "device 'tpu' is unknown"),
+        (("--engine", "torch:model", "--set", "fleet.servers=2"), "expected fleet.servers = 1"),
+        (("--engine", "torch:model", "--set", "engine.ttl_s=5"), "a real engine does not have"),
+        (("--engine", "torch:model", "--speed-up", "2"), "--speed-up goes with --clock real"),
+    ],
+)
+@pytest.mark.usefixtures("place")
+def test_what_cannot_be_replayed_is_refused(
+    run_cli: RunCli, arguments: tuple[str, ...], sentence: str
+) -> None:
+    code, out, err = run_cli("replay", "log.jsonl", "--fleet", "fleet.toml", *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+
+
+@pytest.mark.usefixtures("place")
+def test_what_is_no_run_is_not_compared(run_cli: RunCli, place: Path) -> None:
+    replayed(run_cli, "measured")
+    (place / "empty").mkdir()
+    code, _, err = run_cli("compare", "empty", "measured")
+    assert code == 2
+    assert "is not a run" in err
