@@ -44,6 +44,7 @@ VOCABULARY = 1000
 
 def main() -> int:
     """Run all, print the table."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server is ended in any case
     options = _options()
     with tempfile.TemporaryDirectory(prefix="validate-") as folder:
         work = Path(folder)
@@ -198,8 +199,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
             f"{shown['measured']:>10}{row['mismatched']:>8}{row['unknown']:>9}{shown['noise']:>7}"
             f"{error:>12}{floor:>9}"
         )
-        if row["ids"]:
-            lines.append("  differ: " + ", ".join(row["ids"][:20]))
+        lines += ["  differ: " + ", ".join(row["ids"][:20])] * bool(row["ids"])
         if row["left_out"]:
             lines.append(f"  completed in one of the runs only: {row['left_out']}")
     return "\n".join(lines)
