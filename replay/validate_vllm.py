@@ -199,7 +199,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
             f"{shown['measured']:>10}{row['mismatched']:>8}{row['unknown']:>9}{shown['noise']:>7}"
             f"{error:>12}{floor:>9}"
         )
-        lines += ["  differ: " + ", ".join(row["ids"][:20])] * bool(row["ids"])
+        lines += ["  differ: " + ", ".join(row["ids"][:20])] if row["ids"] else []
         if row["left_out"]:
             lines.append(f"  completed in one of the runs only: {row['left_out']}")
     return "\n".join(lines)
