@@ -1,7 +1,7 @@
 """What a replay through a server measured: as JSON, as a table, and in sentences."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.table import Table
@@ -9,8 +9,10 @@ from rich.table import Table
 from cachecast.output import counted, print_table, share, tokens
 from cachecast_replay.endpoint.answers import AnswerTotals
 from cachecast_replay.endpoint.dialect import Dialect
-from cachecast_replay.endpoint.preparing import Found
 from cachecast_sim.fleet.summary import Spread, spread
+
+if TYPE_CHECKING:  # it needs httpx, which may not be there
+    from cachecast_replay.endpoint.preparing import Found
 
 
 def answers_json(totals: AnswerTotals) -> dict[str, Any]:
@@ -28,6 +30,8 @@ def answers_json(totals: AnswerTotals) -> dict[str, Any]:
         "hit_tokens": totals.hit_tokens if known else None,
         "unknown_hit_requests": totals.unknown_hits,
         "token_hit_ratio": totals.token_hit_ratio,
+        "recounted_prompts": totals.recounted,
+        "send_delay_s": _json(spread(totals.delay_ns)),
         "ttft_s": _json(spread(totals.ttft_ns)),
         "e2e_s": _json(spread(totals.e2e_ns)),
         "makespan_s": totals.makespan_s,
@@ -62,7 +66,7 @@ def print_answers(totals: AnswerTotals, endpoint: str, model: str) -> None:
     print_table(table)
 
 
-def before(found: Found) -> Iterator[str]:
+def before(found: "Found") -> Iterator[str]:
     """What the server does not take, one sentence each."""
     taken, wanted = found.dialect, Dialect("ids")
     why = {refused.prompts: words for refused, words in reversed(found.refused)}
@@ -87,6 +91,11 @@ def after(totals: AnswerTotals) -> Iterator[str]:
         )
     elif unknown:
         yield f"{counted(unknown, 'answer')} without cached tokens: left out of the hits"
+    if totals.recounted:
+        yield (
+            f"the server counts other tokens in {counted(totals.recounted, 'prompt')} than were "
+            "sent; does it add its own?"
+        )
     if totals.stopped_early:
         yield (
             f"{counted(totals.stopped_early, 'answer')} shorter than asked: "

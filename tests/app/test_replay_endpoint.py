@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -77,6 +79,8 @@ def test_prompts_go_as_ids_that_share_what_the_log_shares(run_cli: RunCli, log: 
     assert (found["completed"], found["failed"], found["retries"]) == (3, 0, 0)
     assert (found["prompt_tokens"], found["output_tokens"]) == (3072, 12)
     assert (found["hit_tokens"], found["token_hit_ratio"]) == (0, 0.0)
+    assert found["recounted_prompts"] == 0
+    assert 0 <= found["send_delay_s"]["p50"] <= found["ttft_s"]["p50"]
     assert (found["prompts"], found["model"], found["clock"]) == ("ids", "tiny", "real")
 
 
@@ -166,6 +170,24 @@ def test_several_tokens_a_piece_are_counted_by_the_server_and_not_by_pieces(
 
     with serving(act) as server:
         assert replayed(run_cli, log, server)["output_tokens"] == 12
+
+
+def test_a_server_that_counts_other_tokens_than_were_sent_is_named(
+    run_cli: RunCli, log: Path
+) -> None:
+    """One that puts a token of its own before every prompt."""
+
+    def act(handler: Handler, body: Body) -> None:
+        handler.start()
+        handler.send(piece(body, "a", "length"))
+        counts = usage(body, 0)
+        handler.send({"usage": {**counts, "prompt_tokens": counts["prompt_tokens"] + 1}})
+
+    with serving(act) as server:
+        code, out, err = run_cli("replay", log, "--endpoint", server.url, "--json")
+    assert code == 0
+    assert (json.loads(out)["recounted_prompts"], json.loads(out)["prompt_tokens"]) == (3, 3075)
+    assert "the server counts other tokens in 3 prompts than were sent" in err
 
 
 def text_only(handler: Handler, body: Body) -> None:
@@ -435,12 +457,27 @@ def test_a_reset_that_the_server_does_not_know_is_refused(run_cli: RunCli, log: 
     assert "answered 404: no such path; vLLM has it where VLLM_SERVER_DEV_MODE=1 was set" in said
 
 
+def test_without_httpx_the_command_says_what_to_install(log: Path) -> None:
+    """In a process of its own: here it is loaded already."""
+    code = (
+        "import sys; sys.modules['httpx'] = None; from cachecast.cli import main;"
+        f"sys.argv = ['cachecast', 'replay', {str(log)!r}, '--endpoint', 'http://localhost/v1'];"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "cachecast: --endpoint needs httpx: pip install 'cachecast[endpoint]'\n"
+
+
 def test_a_server_that_is_down_is_one_sentence(run_cli: RunCli, log: Path) -> None:
     with socket.socket() as taken:  # bound, but nobody listens
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         said = refused(run_cli, log, "--endpoint", url)
-    assert said == f"{url} cannot be reached: is it running, and is the port right?\n"
+    assert said == (
+        f"{url} cannot be reached (All connection attempts failed): is it running, and is the "
+        "address right?\n"
+    )
 
 
 def test_a_url_without_its_version_is_named(run_cli: RunCli, log: Path) -> None:

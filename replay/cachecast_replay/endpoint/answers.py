@@ -9,7 +9,8 @@ class Answer:
     """One request as the client saw it; None is unknown. Times in nanoseconds of the log's clock.
 
     `prompt_tokens`, `output_tokens` and `hit_tokens` are the server's counts (the prompt's our own
-    where ids were sent and the server does not count). `sent_ns` is the first try, `retries` the
+    where ids were sent and the server does not count); `sent_ids` is how many ids were sent, None
+    for text. `sent_ns` is the first try, `retries` the
     tries after it; the arrival stays the log's, so waiting for a free slot or another try counts
     in the TTFT. `error` says why there is no answer.
     """
@@ -21,6 +22,7 @@ class Answer:
     asked_tokens: int
     sent_ns: int
     retries: int
+    sent_ids: int | None = None
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     hit_tokens: int | None = None
@@ -49,6 +51,7 @@ class AnswerTotals:
     retries: int = 0
     retried_requests: int = 0
     stopped_early: int = 0
+    recounted: int = 0  # prompts of which the server counts more or fewer tokens than were sent
     prompt_tokens: int = 0
     output_tokens: int = 0
     unknown_hits: int = 0
@@ -57,6 +60,7 @@ class AnswerTotals:
     first_error: str | None = None
     first_arrival_ns: int | None = None
     last_end_ns: int | None = None
+    delay_ns: "array[int]" = field(default_factory=lambda: array("q"))  # arrival to first try
     ttft_ns: "array[int]" = field(default_factory=lambda: array("q"))
     e2e_ns: "array[int]" = field(default_factory=lambda: array("q"))
 
@@ -73,6 +77,7 @@ class AnswerTotals:
             return
         self.completed += 1
         self.stopped_early += answer.stopped_early
+        self.recounted += answer.sent_ids not in (None, answer.prompt_tokens)
         self.prompt_tokens += answer.prompt_tokens or 0
         self.output_tokens += answer.output_tokens or 0
         if answer.hit_tokens is None or answer.prompt_tokens is None:
@@ -80,6 +85,7 @@ class AnswerTotals:
         else:
             self.hit_tokens += answer.hit_tokens
             self.known_prompt_tokens += answer.prompt_tokens
+        self.delay_ns.append(answer.sent_ns - answer.arrival_ns)
         self.ttft_ns.append(answer.first_token_ns - answer.arrival_ns)
         self.e2e_ns.append(answer.end_ns - answer.arrival_ns)
         self.last_end_ns = max(answer.end_ns, self.last_end_ns or answer.end_ns)

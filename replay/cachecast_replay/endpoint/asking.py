@@ -56,6 +56,7 @@ class Asker:
         return Answer(
             job.request_id, job.index, job.session_id, job.arrival_ns, len(turn.output), sent_ns,
             retries,
+            sent_ids=counted,
             prompt_tokens=counted if usage.prompt_tokens is None else usage.prompt_tokens,
             output_tokens=usage.completion_tokens,
             hit_tokens=usage.cached_tokens,

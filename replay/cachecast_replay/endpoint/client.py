@@ -115,10 +115,11 @@ class Client:
         )  # fmt: skip
 
     def _broken(self, problem: Exception) -> RequestFailed:
+        words = self._address.safe(str(problem)) or type(problem).__name__
         if isinstance(problem, httpx.ReadTimeout):
             return RequestFailed(f"said nothing for {self._silence_s:g} s", again=True)
         if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout):
-            return RequestFailed("cannot be reached: is it running, and is the port right?",
-                                 again=True)  # fmt: skip
-        words = self._address.safe(str(problem)) or type(problem).__name__
+            return RequestFailed(
+                f"cannot be reached ({words}): is it running, and is the address right?", again=True
+            )
         return RequestFailed(f"broke off: {words}", again=isinstance(problem, httpx.TransportError))
