@@ -32,8 +32,11 @@ class FakeServer:
 
     @property
     def asked(self) -> list[Body]:
-        """The requests of the log: the probes and warm-ups before them left out."""
-        return [body for _, body in self.seen if body.get("max_tokens") not in (2, 16)]
+        """The requests of the log by the length they ask for; no probes and warm-ups.
+
+        Those that are sent at nearly the same moment come in any order.
+        """
+        return sorted((body for _, body in self.seen if limit(body) not in (2, 16)), key=limit)
 
 
 class Handler(BaseHTTPRequestHandler):

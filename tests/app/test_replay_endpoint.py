@@ -26,6 +26,8 @@ from fake_server import (
     usage,
 )
 
+from cachecast_replay.endpoint.answers import Answer, AnswerTotals
+
 pytest.importorskip("httpx", reason="httpx is not installed: --endpoint needs it")
 
 # three prompts of two blocks of 512 tokens; the first two share a block. Ids come from the hashes.
@@ -441,7 +443,8 @@ def test_warm_up_and_reset_come_before_the_log_and_are_not_measured(
     """A server that holds blocks a moment longer is asked again."""
     with serving(answer) as server:
         server.posts = {"/reset": [{"success": False}, {"success": True}]}
-        found = replayed(run_cli, log, server, "--warm-up", "2", "--reset-cache", "/reset")
+        options = ("--warm-up", 2, "--reset-cache", "/reset", "--concurrency", 1)
+        found = replayed(run_cli, log, server, *options)
     assert found["requests"] == 3
     assert [limit(body) for _, body in server.seen] == [2, 16, 16, 3, 4, 5]
     assert server.resets == 2
@@ -562,21 +565,28 @@ def test_a_refused_key_is_one_sentence_without_the_servers_words(
     assert said == f"{server.url} answered 401: the key is missing or refused\n"
 
 
-def test_ctrl_c_keeps_what_was_measured(run_cli: RunCli, log: Path, tmp_path: Path) -> None:
-    """The third request hangs, once the two before it have been answered."""
+def test_ctrl_c_keeps_what_was_measured(
+    run_cli: RunCli, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third request hangs; the signal comes when the client has counted the two before it."""
     done = threading.Event()
-    answered = threading.Semaphore(0)
+    counted = threading.Semaphore(0)
+    add = AnswerTotals.add
+
+    def add_and_tell(totals: AnswerTotals, one: Answer) -> None:
+        add(totals, one)
+        counted.release()
+
+    monkeypatch.setattr(AnswerTotals, "add", add_and_tell)
 
     def act(handler: Handler, body: Body) -> None:
         if limit(body) == 5:
-            answered.acquire()
-            answered.acquire()
-            time.sleep(0.2)  # the client reads the ends of the two
+            assert counted.acquire(timeout=10)
+            assert counted.acquire(timeout=10)
             os.kill(os.getpid(), signal.SIGINT)
             done.wait(10)
         else:
             answer(handler, body)
-            answered.release()
 
     with serving(act) as server:
         found = replayed(run_cli, log, server, "-o", tmp_path / "run")
