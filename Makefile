@@ -11,10 +11,10 @@ TORCH_ARGS ?=
 PYTEST_ARGS ?= -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types check bench validate docs dist install clean
+.PHONY: help demo test lint format types check bench validate docs validate-vllm dist install clean
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.core ## install the core (no torch, no dashboard) and bill a small log that we ship
 	@$(BIN)/cachecast demo
@@ -41,6 +41,10 @@ bench: .venv/.all ## speed and peak memory (prints figures, never fails for bein
 
 validate: .venv/.all ## is the prediction true here? calibrate, simulate, replay three times, compare
 	$(BIN)/python replay/validate.py
+
+# SERVE: see the head of the script; LOG: a log of token ids, else a made one.
+validate-vllm: .venv/.all ## a real vLLM against the simulator: make validate-vllm SERVE='command' [LOG=file]
+	$(BIN)/python replay/validate_vllm.py --serve '$(SERVE)' $(VALIDATE_ARGS) $(LOG)
 
 docs: .venv/.all ## write docs/sql.md, docs/log-formats.md, the tables of docs/latency.md, the demo's log and its output anew
 	$(BIN)/python -m cachecast.results.documentation > docs/sql.md
@@ -72,5 +76,5 @@ clean: ## remove what make created
 # range beside other packages could bring gigabytes for a GPU.
 .venv/.all: .venv/.pip pyproject.toml
 	$(PIP) $(TORCH_ARGS) "$$(grep '^torch==' constraints.txt)"
-	$(PIP) -e '.[engine,dashboard]' --group dev
+	$(PIP) -e '.[engine,endpoint,dashboard]' --group dev
 	@touch $@ .venv/.core

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+import numpy as np
 from rich import box
 from rich.table import Table
 
 from cachecast.comparing import Comparison
-from cachecast.output import print_table
+from cachecast.output import print_table, tokens
 from cachecast_replay.comparison.errors import Errors
+from cachecast_replay.comparison.runs import Floats
 
 _STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 _MOST_NAMES = 10
@@ -28,8 +30,10 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
         "verdict": found.verdict,
         "why": found.why,
         "hit_tokens": {
-            "predicted": int(found.predicted.hit_tokens.sum()),
-            "measured": int(found.measured.hit_tokens.sum()),
+            "predicted": known_sum(found.predicted.hit_tokens),
+            "measured": known_sum(found.measured.hit_tokens),
+            "unknown_requests": len(found.mismatches.unknown_hits),
+            "unknown_ids": found.mismatches.unknown_hits,
             "mismatched_requests": len(found.mismatches.hit_tokens),
             "mismatched_ids": found.mismatches.hit_tokens,
             "floor_mismatched_requests": None if again is None else len(again.hit_tokens),
@@ -45,6 +49,12 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
         "e2e": _errors(found.e2e),
         "teacher_forced": forced,
     }
+
+
+def known_sum(counts: Floats) -> int | None:
+    """Of those that are known; None if none is."""
+    known = counts[np.isfinite(counts)]
+    return int(known.sum()) if len(known) else None
 
 
 def _named(ids: list[str]) -> dict[str, Any]:
@@ -72,6 +82,10 @@ def print_comparison(found: Comparison) -> None:
     print_table(_error_table(found))
     style = _STYLES[found.verdict]
     click.echo(click.style(found.verdict.upper(), fg=style, bold=True) + f": {found.why}")
+    unknown = found.mismatches.unknown_hits
+    if unknown:
+        shown = ", ".join(unknown[:_MOST_NAMES]) + (" …" if len(unknown) > _MOST_NAMES else "")
+        click.echo(f"hit tokens of {len(unknown):,} requests are unknown and left out: {shown}")
     if found.left_out:
         click.echo(f"{found.left_out:,} requests are completed in one of the runs only")
 
@@ -83,11 +97,13 @@ def _agreement(found: Comparison) -> Table:
         f"{mode}: {count:,} requests", ("", "predicted", "measured", "differ in", "which")
     )
     wrong, again = found.mismatches, found.floor_mismatches
-    hits = (found.predicted.hit_tokens.sum(), found.measured.hit_tokens.sum())
-    taken = (found.predicted.preemptions.sum(), found.measured.preemptions.sum())
-    table.add_row("hit tokens", *(f"{int(n):,}" for n in hits), *_cells(wrong.hit_tokens, count))
-    table.add_row("preemptions", *(f"{int(n):,}" for n in taken), *_cells(wrong.preemptions, count))
-    table.add_row("readmission hits", "", "", *_cells(wrong.readmission_hit_tokens, count))
+    hits = [tokens(known_sum(run.hit_tokens)) for run in (found.predicted, found.measured)]
+    taken = [tokens(known_sum(run.preemptions)) for run in (found.predicted, found.measured)]
+    compared = count - len(wrong.unknown_hits)
+    table.add_row("hit tokens", *hits, *_cells(wrong.hit_tokens, compared))
+    if "unknown" not in taken:
+        table.add_row("preemptions", *taken, *_cells(wrong.preemptions, count))
+        table.add_row("readmission hits", "", "", *_cells(wrong.readmission_hit_tokens, count))
     if wrong.steps is not None:
         where = "" if wrong.first_step is None else f"first: step {wrong.first_step}"
         table.add_row("steps", "", "", f"{wrong.steps:,}", where)

@@ -127,14 +127,17 @@ def _table(file: Path) -> pa.Table:
 def _requests(table: pa.Table) -> Requests:
     done = table.filter(pa.compute.field("status") == "ok").sort_by("row")
 
-    def column(name: str) -> Any:
+    def times(name: str) -> Any:
         return done.column(name).to_numpy().astype(np.int64)
 
+    def counts(name: str) -> Any:
+        return done.column(name).to_numpy(zero_copy_only=False).astype(np.float64)
+
+    again = [None if x is None else tuple(x) for x in done.column("readmissions").to_pylist()]
     return Requests(
-        done.column("request_id").to_pylist(), column("prompt_tokens"), column("output_tokens"),
-        column("hit_tokens"), [tuple(x) for x in done.column("readmissions").to_pylist()],
-        column("preemptions"), column("arrival_us") * 1000, column("first_token_ns"),
-        column("end_ns"),
+        done.column("request_id").to_pylist(), counts("prompt_tokens"), counts("output_tokens"),
+        counts("hit_tokens"), again, counts("preemptions"), times("arrival_us") * 1000,
+        times("first_token_ns"), times("end_ns"),
     )  # fmt: skip
 
 

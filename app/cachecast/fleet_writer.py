@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from cachecast.results import RunWriter
-from cachecast.results.schema import MISSES, SERVED, TIMELINE
+from cachecast.results.schema import MEASURED, MISSES, SERVED, TIMELINE
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.run import FleetRun
@@ -53,7 +53,7 @@ class MeasuredSink:
     """The jobs of a replay, written in batches; call `flush` at the end."""
 
     def __init__(self, run: RunWriter, engine: str) -> None:
-        self._measured = run.table("measured", SERVED)
+        self._measured = run.table("measured", MEASURED)
         self._engine = engine
         self._rows: list[dict[str, Any]] = []
 
@@ -65,7 +65,7 @@ class MeasuredSink:
 
     def flush(self) -> None:
         """Write what was collected."""
-        self._measured.write(pa.RecordBatch.from_pylist(self._rows, schema=SERVED))
+        self._measured.write(pa.RecordBatch.from_pylist(self._rows, schema=MEASURED))
         self._rows = []
 
 

@@ -17,10 +17,10 @@ NS_PER_US = 1000
 
 
 def turns_of(
-    requests: Iterator[Request], vocabulary: int, *, ignore_output: bool, speed_up: float = 1.0
+    requests: Iterator[Request], maker: PromptMaker, *, ignore_output: bool, speed_up: float = 1.0
 ) -> Iterator[Turn]:
     """The requests with their tokens; without a prompt size they are left out, as in `simulate`."""
-    maker, pauses = PromptMaker(vocabulary), Pauses()
+    pauses = Pauses()
     index = 0
     for request in requests:
         pause_ns = pauses.before(request)

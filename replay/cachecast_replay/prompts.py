@@ -13,16 +13,21 @@ import numpy.typing as npt
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 
-_PROMPT, _TAIL, _OUTPUT = 1, 2, 3  # what a seed is for: streams that never meet
+_PROMPT, _TAIL, _OUTPUT, _FILLER = 1, 2, 3, 4  # what a seed is for: streams that never meet
 
 
 class PromptMaker:
-    """Makes prompts and forced outputs of requests, with ids in [0, `vocabulary`)."""
+    """Makes prompts and forced outputs of requests, with ids in [0, `vocabulary`).
 
-    def __init__(self, vocabulary: int) -> None:
+    The log's own ids must lie there too, unless `known_ids_as_they_are`: only a server itself knows
+    how many it has.
+    """
+
+    def __init__(self, vocabulary: int, *, known_ids_as_they_are: bool = False) -> None:
         if vocabulary < 2:
             raise BadInput(f"the engine's vocabulary has {vocabulary} tokens, expected at least 2")
         self.vocabulary = vocabulary
+        self._as_they_are = known_ids_as_they_are
 
     def prompt(self, request: Request, index: int) -> list[int]:
         """The prompt's token ids, `prompt_tokens` of them. BadInput if its content is unknown.
@@ -56,6 +61,10 @@ class PromptMaker:
         count = request.output_tokens or 1
         return [int(token) for token in self._tokens(_OUTPUT, index, count)]
 
+    def filler(self, number: int, count: int) -> list[int]:
+        """Tokens that no request of any log shares, for requests that are not of the log."""
+        return [int(token) for token in self._tokens(_FILLER, number, count)]
+
     def _shared(self, request: Request) -> list[npt.NDArray[np.int64]] | None:
         """The tokens that other requests may share, block by block."""
         blocks, size = request.token_blocks, request.token_block_size
@@ -71,7 +80,7 @@ class PromptMaker:
 
     def _inside(self, tokens: Sequence[int] | npt.NDArray[np.int32], name: str) -> list[int]:
         found = [int(token) for token in tokens]
-        if found and max(found) >= self.vocabulary:
+        if found and max(found) >= self.vocabulary and not self._as_they_are:
             raise BadInput(
                 f"request {name}: token id {max(found)}, the engine's vocabulary has "
                 f"{self.vocabulary:,} tokens; expected a model with a larger one"

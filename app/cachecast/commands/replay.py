@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from cachecast.endpoint_options import chosen, endpoint_options
 from cachecast.engine_spec import engine_folder, engine_of
 from cachecast.fleet_file import FilesBeside, load_fleet
 from cachecast.fleet_report import row_json
@@ -25,6 +26,7 @@ from cachecast_datasets.importing import open_or_import
 from cachecast_replay.clocks import RealClock, VirtualClock
 from cachecast_replay.machine import machine_name
 from cachecast_replay.measuring import Stopwatch
+from cachecast_replay.prompts import PromptMaker
 from cachecast_replay.runner import Replay, Step
 from cachecast_replay.warming import warm_up
 from cachecast_sim.fleet.summary import FleetTotals
@@ -32,9 +34,9 @@ from cachecast_sim.fleet.summary import FleetTotals
 
 @click.command("replay")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
-@click.option("--engine", "spec", required=True, metavar="torch:DIR", help="A model's folder.")
+@click.option("--engine", "spec", metavar="torch:DIR", help="A model's folder.")
 @click.option(
-    "--fleet", "fleet_path", required=True, type=click.Path(path_type=Path), metavar="FILE",
+    "--fleet", "fleet_path", type=click.Path(path_type=Path), metavar="FILE",
     help="The engine's limits (its [engine] table; [latency] is ignored).",
 )  # fmt: skip
 @click.option("--set", "overrides", multiple=True, metavar="TABLE.FIELD=VALUE")
@@ -45,14 +47,15 @@ from cachecast_sim.fleet.summary import FleetTotals
 @click.option("--normalise", is_flag=True, help="Scale each step by a probe beside it.")
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
+@endpoint_options
 @click.option("-o", "--out", type=click.Path(path_type=Path), metavar="RUN", help="Keep the run.")
 @click.option("--force", is_flag=True, help="Replace an existing run.")
 @click.option("--per-request", is_flag=True, help="One line per request.")
 @click.option("--json", "as_json", is_flag=True, help="The machine-readable contract.")
 def command(
     logs: tuple[Path, ...],
-    spec: str,
-    fleet_path: Path,
+    spec: str | None,
+    fleet_path: Path | None,
     overrides: tuple[str, ...],
     clock: str,
     speed_up: float,
@@ -63,14 +66,26 @@ def command(
     force: bool,
     per_request: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
-    """Run LOG through a real torch engine with a KV cache, and time it.
+    """Run LOG through a real engine with a KV cache, and time it.
 
-    Hash-only logs get fixed random tokens that share what the log shares. Ctrl-C ends the replay
-    and keeps what was measured so far.
+    Either a torch engine of our own (--engine, --fleet) or any OpenAI-compatible server
+    (--endpoint). Hash-only logs get fixed random tokens that share what the log shares. Ctrl-C ends
+    the replay and keeps what was measured so far.
 
-    Example:  cachecast replay LOG --engine torch:model --fleet fleet.toml --set fleet.servers=1
+    \b
+    Examples:  cachecast replay LOG --engine torch:model --fleet fleet.toml --set fleet.servers=1
+               cachecast replay LOG --endpoint http://127.0.0.1:8000/v1 -o measured
     """
+    asked = chosen(click.get_current_context(), spec, options)
+    if asked is not None:
+        from cachecast.commands.replay_endpoint import replay_endpoint
+
+        replay_endpoint(logs, asked, speed_up, out, force, per_request, as_json)
+        return
+    if spec is None or fleet_path is None:
+        raise BadInput("--engine needs --fleet FILE, which states the engine's limits")
     if clock == "virtual" and speed_up != 1.0:
         raise BadInput("--speed-up goes with --clock real; a virtual clock skips idle time anyway")
     config = load_fleet(fleet_path, overrides)
@@ -97,7 +112,7 @@ def command(
             lambda step: _keep(steps_sink, step),
         )
         turns = turns_of(
-            trace.requests(columns=COLUMNS), engine.shape.vocab_size,
+            trace.requests(columns=COLUMNS), PromptMaker(engine.shape.vocab_size),
             ignore_output=config.engine.ignore_output, speed_up=speed_up,
         )  # fmt: skip
         closed = config.fleet.loop == "closed"

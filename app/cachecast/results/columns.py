@@ -154,9 +154,18 @@ SERVED: Final[dict[str, str]] = {
 
 MEASURED: Final[dict[str, str]] = {
     **SERVED,
-    "scenario": "the engine that was replayed on",
+    "scenario": "the engine or the server's URL that was replayed on",
+    "status": "ok; rejected: it can never fit; error: a server gave no whole answer",
     "server": "0",
+    "hit_tokens": "prompt tokens reused at the first admission; null: the server did not say",
+    "readmissions": "the same for each readmission; null where only the server knows",
+    "preemptions": "how often its blocks were taken away; null where only the server knows",
     "reason": "null: an engine does not say",
+    "asked_tokens": "of a server: the output tokens that it was asked for",
+    "sent_ns": "of a server: nanoseconds from the origin to the first try",
+    "retries": "of a server: tries after the first",
+    "finish": "of a server: why it says that the answer ended (length, stop)",
+    "error": "of a server: why there is no whole answer",
 }
 
 STEPS: Final[dict[str, str]] = {

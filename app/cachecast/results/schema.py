@@ -93,6 +93,18 @@ SERVED = pa.schema(
     ]
 )
 
+# What a replay measured: the same, and what only a server behind a socket has.
+MEASURED = pa.schema(
+    [
+        *SERVED,
+        ("asked_tokens", pa.int64()),
+        ("sent_ns", pa.int64()),
+        ("retries", pa.int32()),
+        ("finish", pa.string()),
+        ("error", pa.string()),
+    ]
+)
+
 # A fleet's servers over time.
 TIMELINE = pa.schema(
     [
@@ -128,7 +140,7 @@ STEPS = pa.schema(
 # Every run has these; a command that has nothing to say in one of them leaves it empty.
 TABLES: dict[str, pa.Schema] = {
     "requests": REQUESTS, "ledger": LEDGER, "misses": MISSES, "served": SERVED,
-    "timeline": TIMELINE, "measured": SERVED, "steps": STEPS,
+    "timeline": TIMELINE, "measured": MEASURED, "steps": STEPS,
 }  # fmt: skip
 
 

@@ -1,17 +1,19 @@
 """Driven by the same durations, simulator and engine must agree on everything."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from cachecast_replay.comparison.runs import Requests, Steps
+from cachecast_replay.comparison.runs import Floats, Requests, Steps
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatches:
     """The requests, by id, that two runs treat differently, and how many steps differ.
 
-    `steps` is None where one of the runs has none. A step that only one of the runs has differs.
+    What one of the runs does not know is left out: `unknown_hits` names the requests whose hit
+    tokens cannot be compared. `steps` is None where one of the runs has none. A step that only one
+    of the runs has differs.
     """
 
     hit_tokens: list[str]
@@ -19,6 +21,7 @@ class Mismatches:
     preemptions: list[str]
     steps: int | None
     first_step: int | None = None
+    unknown_hits: list[str] = field(default_factory=list)
 
     @property
     def any(self) -> bool:
@@ -32,15 +35,25 @@ def mismatches(
 ) -> Mismatches:
     """Of the same requests in the same order."""
     ids = predicted.ids
-    hits = np.flatnonzero(predicted.hit_tokens != measured.hit_tokens).tolist()
-    preempted = np.flatnonzero(predicted.preemptions != measured.preemptions).tolist()
+    hits = _differing(predicted.hit_tokens, measured.hit_tokens)
+    preempted = _differing(predicted.preemptions, measured.preemptions)
+    unknown = np.flatnonzero(~np.isfinite(predicted.hit_tokens + measured.hit_tokens)).tolist()
     pairs = zip(predicted.readmission_hit_tokens, measured.readmission_hit_tokens, strict=True)
-    again = [number for number, (one, other) in enumerate(pairs) if one != other]
+    again = [
+        number for number, (one, other) in enumerate(pairs)
+        if one is not None and other is not None and one != other
+    ]  # fmt: skip
     differing, first = _differing_steps(*steps)
     return Mismatches(
         [ids[n] for n in hits], [ids[n] for n in again], [ids[n] for n in preempted],
-        differing, first,
+        differing, first, [ids[n] for n in unknown],
     )  # fmt: skip
+
+
+def _differing(one: Floats, other: Floats) -> list[int]:
+    """Where both are known and not equal."""
+    found: list[int] = np.flatnonzero(np.isfinite(one + other) & (one != other)).tolist()
+    return found
 
 
 def _differing_steps(one: Steps | None, other: Steps | None) -> tuple[int | None, int | None]:

@@ -14,15 +14,16 @@ Ints = npt.NDArray[np.int64]
 class Requests:
     """The completed requests of a run, in log order; times in nanoseconds.
 
-    `itl_ns` is a request's mean time between tokens, NaN where it has a single one.
+    Counts are NaN, and readmissions None, where they are unknown: a server behind a socket says
+    little. `itl_ns` is a request's mean time between tokens, NaN where it has a single one.
     """
 
     ids: Sequence[str]
-    prompt_tokens: Ints
-    output_tokens: Ints
-    hit_tokens: Ints
-    readmission_hit_tokens: Sequence[tuple[int, ...]]
-    preemptions: Ints
+    prompt_tokens: Floats
+    output_tokens: Floats
+    hit_tokens: Floats
+    readmission_hit_tokens: Sequence[tuple[int, ...] | None]
+    preemptions: Floats
     arrival_ns: Ints
     first_token_ns: Ints
     end_ns: Ints
