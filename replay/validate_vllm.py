@@ -118,8 +118,7 @@ class Case:
 
     def _compare(self, predicted: Path, measured: Path, *more: object) -> dict[str, Any]:
         text = _cachecast("compare", predicted, measured, *more, "--json", good=(0, 1, 3))
-        found: dict[str, Any] = json.loads(text)
-        return found
+        return dict(json.loads(text))
 
     def _row(self, mode: str, found: dict[str, Any], *, timed: bool = True) -> dict[str, Any]:
         hits = found["hit_tokens"]
@@ -238,14 +237,17 @@ def _wait(url: str, server: "subprocess.Popen[bytes]", words: str) -> None:
 
 
 def _stop(server: "subprocess.Popen[bytes]") -> None:
+    """Returns when the whole group has gone: a child could still hold the port."""
     for word in (signal.SIGTERM, signal.SIGKILL):
+        deadline = time.monotonic() + STOP_S
         try:
             os.killpg(server.pid, word)
-            server.wait(STOP_S)
+            while time.monotonic() < deadline:
+                server.poll()
+                os.killpg(server.pid, 0)
+                time.sleep(0.05)
         except ProcessLookupError:
             return
-        except subprocess.TimeoutExpired:
-            continue
 
 
 def _cachecast(*arguments: object, good: Sequence[int] = (0,)) -> str:
@@ -258,10 +260,8 @@ def _cachecast(*arguments: object, good: Sequence[int] = (0,)) -> str:
 
 
 def _log_rows(log: Path | None, speed_up: float) -> list[dict[str, Any]]:
-    if log is None:
-        rows = agent_log()
-    else:
-        rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    lines = () if log is None else log.read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines] or agent_log()
     kept = ("id", "prompt_token_ids", "output_len")
     return [{**{k: r[k] for k in kept}, "arrival": r["arrival"] / speed_up} for r in rows]
 
