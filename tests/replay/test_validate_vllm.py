@@ -109,5 +109,5 @@ def test_a_server_gets_its_limits_and_is_ended_with_all_its_children(
     monkeypatch.setattr(script, "_wait", wait)
     with script.serving(options, 77, 50), urllib.request.urlopen(found[0]) as response:
         assert response.read() == b"77"
-    with pytest.raises(OSError, match="refused|reset"):
+    with pytest.raises(OSError, match=r"refused|reset"):
         urllib.request.urlopen(found[0])
