@@ -100,7 +100,7 @@ def test_an_array_whose_first_prompt_is_long_is_known_too(write: Write) -> None:
     ],
 )  # fmt: skip
 def test_rows_of_other_programs_are_not_taken_for_pairs(write: Write, row: Any) -> None:
-    with pytest.raises(LogError, match="expected one of parquet, "):
+    with pytest.raises(LogError, match="expected one of sketch, "):
         sniff(write(row))
 
 

@@ -79,7 +79,7 @@ def test_what_only_looks_like_a_usage_log_is_refused(tmp_path: Path, other: Row)
     path = tmp_path / "log"
     for text in (as_lines(other), json.dumps([other]), as_csv(other)):
         path.write_text(text)
-        with pytest.raises(LogError, match="expected one of parquet, "):
+        with pytest.raises(LogError, match="expected one of sketch, "):
             sniff(path)
 
 

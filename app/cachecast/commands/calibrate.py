@@ -20,7 +20,7 @@ from cachecast_sim.latency.fitted_file import FORMAT, VERSION, FittedFile, fitte
 _SCENE_TOKENS = 256  # that a decoding request of a scene may put out
 
 
-@click.command("calibrate")
+@click.command("calibrate", short_help="Time the steps of an engine: a latency model.")
 @click.option("--engine", "spec", required=True, metavar="torch:DIR", help="A model's folder.")
 @click.option("--device", default="cpu", show_default=True, help="cpu or cuda.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)

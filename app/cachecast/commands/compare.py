@@ -13,7 +13,7 @@ from cachecast.output import print_json
 _CODES = {"pass": 0, "fail": 1, "inconclusive": 3}
 
 
-@click.command("compare")
+@click.command("compare", short_help="Set a prediction beside a measurement.")
 @click.argument("predicted", type=click.Path(path_type=Path))
 @click.argument("measured", type=click.Path(path_type=Path))
 @click.option(
