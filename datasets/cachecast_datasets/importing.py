@@ -86,7 +86,7 @@ def import_log(
             with text_file(folder, texts, run.warnings) as file:
                 run.texts = file.add
                 return run.run(folder)
-    except OSError as problem:  # no right to write there, or the disk is full
+    except OSError as problem:  # no right to write there, or no room
         raise BadInput(f"{out}: the import failed: {problem.strerror or problem}") from problem
 
 
@@ -96,16 +96,17 @@ def open_or_import(
     skip_bad: bool = False,
     tmp_dir: Path,
     progress: Progress | None = None,
+    keep_text: bool = False,
 ) -> Trace:
     """One cachecast Parquet as it is; anything else imported into a new Parquet in `tmp_dir`.
 
     With `skip_bad` a Parquet is imported too: what is left out must be counted once and for all.
-    The trace's `imported` is the import's summary, None for a Parquet opened as it is.
+    `keep_text` as in `import_log`; `imported` is its summary, None for a Parquet opened as it is.
     """
     if len(paths) == 1 and sniff(paths[0]).name == "parquet" and not skip_bad:
         return open_trace(paths[0])
     out = Path(tempfile.mkdtemp(prefix="cachecast-", dir=tmp_dir)) / "log.parquet"
-    summary = import_log(paths, out, skip_bad=skip_bad, progress=progress)
+    summary = import_log(paths, out, skip_bad=skip_bad, progress=progress, keep_text=keep_text)
     trace = open_trace(out)
     trace.imported = summary
     trace.warnings.extend(summary.warnings)
