@@ -54,6 +54,12 @@ def goes_on(earlier: Request, now: Request) -> bool:
     return a.hashes[-1] == b.hashes[len(a.hashes) - 1]
 
 
+def share_a_boundary(earlier: Request, now: Request) -> bool:
+    """Whether the two prompts begin alike, as far as boundaries tell."""
+    a, b = earlier.boundaries, now.boundaries
+    return a is not None and b is not None and not set(a.hashes).isdisjoint(b.hashes)
+
+
 def stood_beside(before: Request, call: Request, after: Request) -> bool:
     """Whether `call` was beside the conversation that leads from `before` to `after`.
 
@@ -67,12 +73,11 @@ def stood_beside(before: Request, call: Request, after: Request) -> bool:
 def another_prompt(earlier: Request, now: Request) -> bool:
     """Whether the two are prompts of different kinds: neither tools nor system text in common.
 
-    A request that goes further in the same messages is the same conversation all the same. On
-    logs that know only token blocks: whether not even the first boundary is the same.
+    A request that goes further in the same messages is the same conversation all the same. Token
+    blocks do not tell.
     """
     if not earlier.blocks or not now.blocks:
-        a, b = earlier.boundaries, now.boundaries
-        return a is not None and b is not None and not set(a.hashes) & set(b.hashes)
+        return False
     lead_a, lead_b = _lead(earlier.blocks), _lead(now.blocks)
     if not (lead_a and lead_b) or _contents(lead_a) & _contents(lead_b):
         return False

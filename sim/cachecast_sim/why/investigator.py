@@ -12,7 +12,13 @@ from cachecast_pricing.rules.reasons import Explanation
 from cachecast_pricing.rules.settings import TTL_US
 from cachecast_sim.ledger import LedgerRow
 from cachecast_sim.why.causes import NO_BREAK, NOTHING, Difference, Finding, Place
-from cachecast_sim.why.conversations import Conversations, another_prompt, goes_on, nearest
+from cachecast_sim.why.conversations import (
+    Conversations,
+    another_prompt,
+    goes_on,
+    nearest,
+    share_a_boundary,
+)
 from cachecast_sim.why.diagnosis import with_diagnosis
 from cachecast_sim.why.differences import Side, of_blocks, of_scope, of_settings
 from cachecast_sim.why.values import Moments
@@ -57,10 +63,7 @@ class Investigator:
         before: Sequence[Request] = ()
         if row.outcome.status != "rejected":
             before = self._conversations.add(request)
-        if explanation.reason is None:
-            found = NOTHING
-        else:
-            found = self._of(row, explanation, before)
+        found = NOTHING if explanation.reason is None else self._of(row, explanation, before)
         same = row.model is not None and row.model == self._own_model(request)
         found = with_diagnosis(found, request, explanation.reason, same)
         return found, before[0] if before else None
@@ -94,7 +97,9 @@ class Investigator:
         later = _EPOCH + timedelta(microseconds=now.arrival_us) if self._absolute else None
         ours_is, theirs_is = self._own_model(now), self._own_model(earlier)
         same_model = ours_is is not None and ours_is == theirs_is
-        found = list(of_scope(earlier, now, same_model))
+        found: list[Difference] = []
+        if now.blocks is not None or share_a_boundary(earlier, now):
+            found += of_scope(earlier, now, same_model)
         provider = None if row.model is None else row.model.provider
         facts = all_facts().get(provider or "")
         settings: Sequence[KeySetting] = facts.setting if facts is not None else ()

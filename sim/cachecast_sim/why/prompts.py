@@ -81,7 +81,7 @@ class Parts:
 
 
 def parts_of(items: Sequence[Item]) -> Parts:
-    """Tools, then the system text or the developer blocks before the first message, then the rest."""
+    """Tools, the system text (or the developer blocks before the first message), and the rest."""
     tools = [item for item in items if item.block.section == "tools"]
     rest = [item for item in items if item.block.section != "tools"]
     at = 0

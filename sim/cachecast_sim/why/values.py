@@ -18,7 +18,7 @@ _FEW_SECONDS = 20  # below this a clock and a counter move alike
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """When the two prompts were sent: microseconds between them; the later one's time if absolute."""
+    """Microseconds between the two requests, and when the later one came, if times are absolute."""
 
     elapsed_us: int
     later: datetime | None = None
