@@ -36,6 +36,11 @@ _BY_DIFFERENCE = frozenset(
     }
 )  # fmt: skip
 
+# another conversation's messages differ without anybody having changed them
+_OF_ONE_CONVERSATION = frozenset(
+    {"message_edited", "history_rewritten", "history_summarised", "history_truncated", "rewind"}
+)
+
 
 class Investigator:
     """Looks at the rows of one scenario in log order; remembers the last request of each session.
@@ -76,6 +81,9 @@ class Investigator:
         if earlier is not None and not another:
             differences = self._differences(row, earlier, request)
         cause, candidates, evidence = _by_reason(reason, request, explanation, differences)
+        if earlier is not None and None not in (earlier.session_id, request.session_id):
+            if earlier.session_id != request.session_id:
+                differences = [d for d in differences if d.cause not in _OF_ONE_CONVERSATION]
         if another and reason in _BY_DIFFERENCE:
             cause, candidates = "auxiliary_call", ()
         place = next((d.place for d in differences if d.place is not None), None)

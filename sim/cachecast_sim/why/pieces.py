@@ -12,6 +12,8 @@ from cachecast_sim.why.causes import REORDERED
 EXAMPLES, PASSAGES = REORDERED
 _ALIKE = 0.6  # share of the characters that both texts must have in common, to be the same pieces
 _LEAST_JSON = 12
+_HEADING = 2_000  # characters before the first moved piece in which a heading is looked for
+_HEADING_LINE = re.compile(r"^(?:#.*|<[^<>]*>|.*:)\s*$", re.M)
 
 # a number, bullet or index before a piece goes with its place, not with its content
 _ENUMERATOR = re.compile(
@@ -68,6 +70,23 @@ def reordered(theirs: str, ours: str) -> Reorder | None:
     return None
 
 
+def tool_list_change(theirs: str, ours: str) -> tuple[list[str], list[str]] | None:
+    """(definitions only in theirs, only in ours) of tools that both texts list; None if none are.
+
+    Only where nothing but these definitions differs among the pieces.
+    """
+    for split in (_json_items, _elements):
+        a, b = list(split(theirs)), list(split(ours))
+        common = Counter(a) & Counter(b)
+        if not common or not all(map(is_tool, common)):
+            continue
+        gone = list((Counter(a) - common).elements())
+        new = list((Counter(b) - common).elements())
+        if (gone or new) and all(map(is_tool, (*gone, *new))):
+            return gone, new
+    return None
+
+
 def _permuted(theirs: str, ours: str, a: list[str], b: list[str]) -> Reorder | None:
     keys_a, keys_b = [_key(p) for p in a], [_key(p) for p in b]
     common = Counter(k for k in keys_a if k) & Counter(k for k in keys_b if k)
@@ -82,8 +101,9 @@ def _permuted(theirs: str, ours: str, a: list[str], b: list[str]) -> Reorder | N
     first = next(i for i, (x, y) in enumerate(zip(order_a, order_b, strict=True)) if x != y)
     moved_a, moved_b = a[keys_a.index(order_a[first])], b[keys_b.index(order_b[first])]
     offset = max(0, ours.find(moved_b))
-    moved = [p for p, k in zip(b, keys_b, strict=True) if k in once]
-    cause, candidates = kind_of(moved, ours[max(0, offset - 300) : offset])
+    displaced = {y for x, y in zip(order_a, order_b, strict=True) if x != y}
+    moved = [p for p, k in zip(b, keys_b, strict=True) if k in displaced]
+    cause, candidates = kind_of(moved, ours[max(0, offset - _HEADING) : offset])
     left = _left_over(a, keys_a, common), _left_over(b, keys_b, common)
     return Reorder(cause, candidates, offset, moved_a, moved_b, *left)
 
@@ -113,8 +133,11 @@ def kind_of(pieces: Sequence[str], heading: str) -> tuple[str | None, tuple[str,
     if labels[best] > 0.5 and labels[best] > 2 * min(labels.values()):
         return best, ()
     nouns = {EXAMPLES: _EXAMPLE_NOUN, PASSAGES: _PASSAGE_NOUN}
-    named = [cause for cause, noun in nouns.items() if noun.search(heading)]
-    return (named[0], ()) if len(named) == 1 else (None, REORDERED)
+    for line in reversed(_HEADING_LINE.findall(heading)):
+        named = [cause for cause, noun in nouns.items() if noun.search(line)]
+        if named:
+            return (named[0], ()) if len(named) == 1 else (None, REORDERED)
+    return None, REORDERED
 
 
 def _share(label: re.Pattern[str], pieces: Sequence[str]) -> float:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cachecast_sim.why.causes import VOLATILE
-from cachecast_sim.why.pieces import is_tool, json_values, reordered
-from cachecast_sim.why.values import Changed, Moments, judge
+from cachecast_sim.why.pieces import is_tool, json_values, reordered, tool_list_change
+from cachecast_sim.why.values import CLOCK, Changed, Moments, judge
 
 SHOWN = 80  # characters of a difference that are kept
 _MOST_TOKENS = 3_000  # beyond this two texts are compared by their common ends alone
 _BESIDE = 60
+_SECONDS = 60
 _JOIN = re.compile(r"[ \t,]{0,3}")
 _TOKEN = re.compile(r"\w+|[^\w\s]|\s+")
 _VALUE = re.compile(r"[\w.:+\-/%@]")
@@ -41,7 +42,7 @@ def text_changes(theirs: str, ours: str, moments: Moments) -> list[TextChange]:
         return [keys]
     found = reordered(theirs, ours)
     if found is None:
-        return list(_values(theirs, ours, moments))
+        return [*_tools(theirs, ours)] or _without_parts(list(_values(theirs, ours, moments)), ours)
     changes = [
         TextChange(
             found.cause, found.candidates, found.offset, found.before[:SHOWN], found.after[:SHOWN]
@@ -57,6 +58,34 @@ def text_changes(theirs: str, ours: str, moments: Moments) -> list[TextChange]:
     else:
         changes.append(TextChange(None, (), found.offset, "", ""))
     return sorted(changes, key=lambda change: change.offset)
+
+
+def _tools(theirs: str, ours: str) -> Iterator[TextChange]:
+    """Tools that came or went in a list of tools within the text, if nothing else changed."""
+    found = tool_list_change(theirs, ours)
+    if found is None or (found[0] and found[1]):
+        return
+    spans = _spans(theirs, ours)
+    if len(spans) == 1:
+        start, end = spans[0][2], spans[0][3]
+        cause = "tools_added" if found[1] else "tools_removed"
+        before = theirs[spans[0][0] : spans[0][1]]
+        yield TextChange(cause, (), start, before[:SHOWN], ours[start:end][:SHOWN])
+
+
+def _without_parts(changes: list[TextChange], ours: str) -> list[TextChange]:
+    """Without small numbers that stand on the line of a clock: its minutes or seconds."""
+    lines = {ours.count("\n", 0, c.offset) for c in changes if c.cause == CLOCK}
+    return [
+        change
+        for change in changes
+        if not (
+            change.candidates
+            and change.after.isdigit()
+            and int(change.after) < _SECONDS
+            and ours.count("\n", 0, change.offset) in lines
+        )
+    ]
 
 
 def shifted(change: TextChange, by: int) -> TextChange:
