@@ -44,7 +44,7 @@ def into_system(case: Case, texts: list[str]) -> None:
             first, rest = call.system[0].split(". ", 1)
             call.system[0] = f"{first}. {text}\n{rest}"
         else:
-            call.system.insert(1, f"<env>\nplatform: linux\n{text}\n</env>")
+            call.system.append(f"<env>\nplatform: linux\n{text}\n</env>")
 
 
 @plant("clock", on_text=True)
@@ -75,7 +75,7 @@ def other_order(case: Case) -> list[int]:
 
 @plant("examples_shuffled", on_text=True)
 def examples(case: Case) -> None:
-    if case.rng.random() < 0.25:
+    if case.alone and case.rng.random() < 0.25:
         _example_turns(case)
         return
     write = formats.EXAMPLES[case.rng.choice(list(formats.EXAMPLES))]
@@ -132,16 +132,16 @@ def json_key_order(case: Case) -> None:
         config = {"theme": "dark", "limits": {"cpu": 2, "memory": "4Gi"}, "paths": ["src", "tests"]}
         for n, call in enumerate(case.calls):
             shown = config if n < case.at else _keys_turned(config)
-            call.system.insert(1, "Project settings:\n" + json.dumps(shown, indent=1))
+            call.system.append("Project settings:\n" + json.dumps(shown, indent=1))
         return
-    which = case.rng.randrange(len(case.calls[0].tools))
+    which = case.rng.randrange(len(case.calls[0].tools) - 2)
     for call in later(case):
         call.tools[which] = _keys_turned(call.tools[which])
 
 
 @plant("tools_added")
 def tools_added(case: Case) -> None:
-    if case.rng.random() < 0.3:
+    if case.alone and case.rng.random() < 0.3:
         write = formats.TOOL_LISTS[case.rng.choice(list(formats.TOOL_LISTS))]
         for n, call in enumerate(case.calls):
             call.system[3] = write(range(5 if n < case.at else 6))
@@ -155,14 +155,14 @@ def tools_added(case: Case) -> None:
 
 @plant("tools_removed")
 def tools_removed(case: Case) -> None:
-    where = case.rng.randrange(len(case.calls[0].tools))
+    where = case.rng.randrange(len(case.calls[0].tools)) if case.alone else -1
     for call in later(case):
         del call.tools[where]
 
 
 @plant("tools_changed")
 def tools_changed(case: Case) -> None:
-    where = case.rng.randrange(len(case.calls[0].tools))
+    where = case.rng.randrange(len(case.calls[0].tools)) if case.alone else -2
     for call in later(case):
         call.tools[where] = call.tools[where] | {"description": "Now needs a reason as well."}
 

@@ -62,7 +62,7 @@ class Case:
     calls: list[Call]
     at: int
     rng: random.Random
-    planted: list[str] = field(default_factory=list)
+    alone: bool = True  # of two plants neither may take away what the other one changed
 
 
 Plant = Callable[[Case], None]

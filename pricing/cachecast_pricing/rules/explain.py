@@ -196,8 +196,9 @@ def _parted(work: Explainer, memory: Memory, scope: Scope, known: int, held: int
         part = diverge(prompt.blocks, prompt.tokens, theirs, work.limit, same_session)
     changed = changed_settings(prompt, nearest)
     if changed and held and (part is None or _settings_start(prompt, changed) <= part.start):
+        end = held if part is None else max(held, part.end)
         work.cover(
-            held, "settings_changed", settings=sorted(changed), compared_with=nearest.request_id
+            end, "settings_changed", settings=sorted(changed), compared_with=nearest.request_id
         )
     elif prompt.has_image is not None and prompt.has_image != any_image(theirs):
         end = held if part is None else max(held, part.end)

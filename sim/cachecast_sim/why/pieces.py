@@ -30,7 +30,8 @@ _EXAMPLE_LABEL = re.compile(
 )
 _PASSAGE_LABEL = re.compile(
     r"^[\W_]*(?:passage|document|doc|source|context|chunk|snippet|excerpt|result|search|quelle|"
-    r"dokument|fuente|fonte|источник|документ|来源|文献|url|title|page|file|article|abstract)s?\b",
+    r"dokument|fuente|fonte|источник|документ|来源|文献|url|title|page|file|article|abstract|score)s?"
+    r"\b",
     re.I,
 )
 _EXAMPLE_NOUN = re.compile(
@@ -141,7 +142,17 @@ def kind_of(pieces: Sequence[str], heading: str) -> tuple[str | None, tuple[str,
 
 
 def _share(label: re.Pattern[str], pieces: Sequence[str]) -> float:
-    return sum(bool(label.match(_bare(piece))) for piece in pieces) / len(pieces)
+    return sum(any(map(label.match, _heads(piece))) for piece in pieces) / len(pieces)
+
+
+def _heads(piece: str) -> Sequence[str]:
+    """What may name the kind of a piece: its first word, or the keys of a JSON object."""
+    if piece.lstrip().startswith("{"):
+        try:
+            return tuple(json.loads(piece))
+        except ValueError:
+            pass
+    return (_bare(piece),)
 
 
 def _bare(piece: str) -> str:

@@ -43,11 +43,11 @@ def text_changes(theirs: str, ours: str, moments: Moments) -> list[TextChange]:
     found = reordered(theirs, ours)
     if found is None:
         return [*_tools(theirs, ours)] or _without_parts(list(_values(theirs, ours, moments)), ours)
-    changes = [
-        TextChange(
-            found.cause, found.candidates, found.offset, found.before[:SHOWN], found.after[:SHOWN]
-        )
-    ]
+    at, before, after = found.offset, found.before, found.after
+    if before not in theirs or after not in ours:  # JSON, which was compared with sorted keys
+        at = common_start(theirs, ours)
+        before, after = theirs[at:], ours[at:]
+    changes = [TextChange(found.cause, found.candidates, at, before[:SHOWN], after[:SHOWN])]
     if len(found.only_theirs) == len(found.only_ours):
         for a, b in zip(found.only_theirs, found.only_ours, strict=True):
             offset = max(0, ours.find(b))

@@ -54,7 +54,7 @@ _INTEGER = re.compile(r"\d+")
 
 _TIME = re.compile(
     r"(?<!\d)(?:(?:[01]\d|2[0-4]):[0-5]\d|\d{1,2}:[0-5]\d:[0-5]\d"
-    r"|\d{1,2}(?::[0-5]\d)?\s?[ap]\.?m\b|\d{1,2}\s?[hH時点시]\s?[0-5]?\d)(?!\d)",
+    r"|\d{1,2}(?::[0-5]\d)?\s?[ap]\.?m\b|\d{1,2}\s?[hH時时点시]\s?[0-5]?\d)(?!\d)",
     re.I,
 )
 _YEAR_FIRST = re.compile(
@@ -68,6 +68,7 @@ _YEAR_LAST = re.compile(
 _COMPACT = re.compile(r"20\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[T_\-]?\d{4,9}Z?)?")
 _WEEK = re.compile(r"(?:20\d\d[-\s]?)?[WwKk]{1,2}\s?\d{1,2}")
 _YEAR = re.compile(r"(?<!\d)(?:19|20|25)\d{2}(?!\d)")
+_SECONDS = re.compile(r"\s?(?:s|secs?|seconds?|sekunden|secondes?|segundos?|秒|초)\b", re.I)
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 _ID_WORDS = re.compile(
@@ -105,11 +106,13 @@ def _shape(text: str) -> str | None:
         return "number"
     if _UUID.fullmatch(text) or _ULID.fullmatch(text) or _PREFIXED.fullmatch(text):
         return IDENTIFIER
+    if not text.isascii():
+        return None
     digits, letters = any(c.isdigit() for c in text), any(c.isalpha() for c in text)
     if digits and letters:
         if _HEX.fullmatch(text) or _BASE32.fullmatch(text) or _MIXED.fullmatch(text):
             return IDENTIFIER
-        return "short" if len(text) <= 7 and text.isascii() else None
+        return "short" if len(text) <= 7 else None
     if len(text) >= 16 and _BASE32.fullmatch(text):
         return IDENTIFIER
     if len(text) >= 5 and _HEX.fullmatch(text):
@@ -181,13 +184,14 @@ def _moves_with_time(value: Changed, moments: Moments) -> bool:
     pairs = [(_decimal(value.before), _decimal(value.after))]
     if _HEX.fullmatch(value.before) and _HEX.fullmatch(value.after):
         pairs.append((_hexadecimal(value.before), _hexadecimal(value.after)))
+    in_seconds = bool(_SECONDS.match(value.right))
     for before, after in pairs:
         if before is None or after is None or after <= before:
             continue
         for unit_us in (1e6, 1e3, 1.0, 1e-3):
             step_us = (after - before) * unit_us
             slack_us = max(1.5 * unit_us, 1.5e6, 0.01 * moments.elapsed_us)
-            enough = step_us >= _FEW_SECONDS * 1e6 or _is_now(after * unit_us, moments)
+            enough = step_us >= _FEW_SECONDS * 1e6 or (unit_us == 1e6 and in_seconds)
             if enough and abs(step_us - moments.elapsed_us) <= slack_us:
                 return True
             if _is_now(after * unit_us, moments) and _is_now(before * unit_us, moments):
