@@ -92,7 +92,9 @@ def _example_turns(case: Case) -> None:
         for i in range(6) if n < case.at else order:
             asked, said = formats._SHOTS[i]
             turns.append({"role": "user", "content": [{"type": "text", "text": asked}]})
-            turns.append({"role": "assistant", "content": [{"type": "text", "text": f"{said} {i}"}]})
+            turns.append(
+                {"role": "assistant", "content": [{"type": "text", "text": f"{said} {i}"}]}
+            )
         call.messages[:0] = turns
 
 

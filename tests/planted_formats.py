@@ -22,9 +22,9 @@ _PL = (
     "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada "
     "grudnia"
 )
-_DAYS_EN = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_DAYS_FR = "lundi mardi mercredi jeudi vendredi samedi dimanche".split()
-_DAYS_DE = "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split()
+_DAYS_EN = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_DAYS_FR = ["lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"]
+_DAYS_DE = ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"]
 
 
 def _month(names: str, at: datetime) -> str:
@@ -50,12 +50,12 @@ CLOCKS: dict[str, Clock] = {
         f"Nous sommes le {_DAYS_FR[t.weekday()]} {t.day} {_month(_FR, t)} {t.year} à "
         f"{t.hour}h{t:%M} et {t.second} s."
     ),
-    "spanish": lambda t: (
-        f"Hoy es {t.day} de {_month(_ES, t)} de {t.year}, son las {t:%H:%M:%S}."
-    ),
+    "spanish": lambda t: f"Hoy es {t.day} de {_month(_ES, t)} de {t.year}, son las {t:%H:%M:%S}.",
     "russian": lambda t: f"Сейчас {t.day} {_month(_RU, t)} {t.year} года, {t:%H:%M:%S}.",
     "polish": lambda t: f"Dziś jest {t.day} {_month(_PL, t)} {t.year}, godzina {t:%H:%M:%S}.",
-    "chinese": lambda t: f"当前时间:{t.year}年{t.month}月{t.day}日 {t.hour}时{t.minute}分{t.second}秒",
+    "chinese": lambda t: (
+        f"当前时间:{t.year}年{t.month}月{t.day}日 {t.hour}时{t.minute}分{t.second}秒"
+    ),
     "japanese": lambda t: f"現在の日時は{t.year}年{t.month}月{t.day}日{t:%H:%M:%S}です。",
     "korean": lambda t: f"현재 시각은 {t.year}년 {t.month}월 {t.day}일 {t:%H:%M:%S}입니다.",
     "epoch s": lambda t: f"timestamp={int(_epoch(t))}",
@@ -103,7 +103,7 @@ def _mixed(rng: random.Random, length: int) -> str:
 
 IDENTIFIERS: dict[str, Maker] = {
     "uuid": lambda r: f"Request ID: {_uuid(r)}",
-    "uuid upper": lambda r: f"<conversation id=\"{_uuid(r).upper()}\"/>",
+    "uuid upper": lambda r: f'<conversation id="{_uuid(r).upper()}"/>',
     "uuid bare": lambda r: f"session {_uuid(r).replace('-', '')} is open",
     "hex 5": lambda r: f"x-billing-header: cc_version=2.1.36; cch={_hex(r, 4)}7;",
     "hex 16": lambda r: f"trace_id={_hex(r, 15)}d",
@@ -210,7 +210,7 @@ TOOL_LISTS: dict[str, Callable[[Sequence[int]], str]] = {
     ) + "\n</tools>",
     "json lines": lambda o: "<functions>\n" + "\n".join(
         "<function>" + json.dumps(
-            {"description": f"Runs {_TOOLS[i]}.", "name": _TOOLS[i], "parameters": {"type": "object"}}
+            {"description": f"Runs {_TOOLS[i]}.", "name": _TOOLS[i], "parameters": {"a": "string"}}
         ) + "</function>" for i in o
     ) + "\n</functions>",
 }  # fmt: skip

@@ -17,8 +17,10 @@ from cachecast_datasets.errors import BadInput, LogError
 COMMANDS: dict[str, str] = {
     "bill": "bill",
     "demo": "demo",
+    "explain": "explain",
     "generate": "generate",
     "import": "import_",
+    "lint": "lint",
     "models": "models",
     "price": "price",
     "simulate": "simulate",

@@ -98,7 +98,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     return {
         "cause": finding.cause,
         "candidates": list(finding.candidates),
-        "also": [_difference_json(difference) for difference in finding.also],
+        "also": [difference_json(difference) for difference in finding.also],
         "divergence": None if finding.place is None else _place_json(finding.place),
         "compared_with": finding.compared_with,
         "breaks": finding.breaks,
@@ -109,7 +109,8 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _difference_json(difference: Difference) -> dict[str, Any]:
+def difference_json(difference: Difference) -> dict[str, Any]:
+    """One difference from the earlier prompt."""
     return {
         "cause": difference.cause,
         "candidates": list(difference.candidates),

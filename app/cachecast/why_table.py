@@ -124,9 +124,14 @@ def seen(finding: Finding) -> str:
     """The place and the exact characters, else the evidence, in one line."""
     place = finding.place
     if place is not None:
-        return f"{_where(place)}{_characters(place)}"
+        return shown_place(place)
     told = {k: v for k, v in finding.evidence.items() if k not in ("compared_with", "note")}
     return ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in told.items())
+
+
+def shown_place(place: Place) -> str:
+    """The block, the character, and what stood there before and after."""
+    return f"{_where(place)}{_characters(place)}"
 
 
 def _where(place: Place) -> str:

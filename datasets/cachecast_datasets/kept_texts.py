@@ -37,6 +37,10 @@ class KeptTexts:
         return self
 
     def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
         self._file.close()
 
     def _enter(self, group: int) -> None:

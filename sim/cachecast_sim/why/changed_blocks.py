@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from cachecast_pricing.rules.divergence import MEDIA
 from cachecast_sim.why.causes import VOLATILE, Difference
+from cachecast_sim.why.dates import Moments
 from cachecast_sim.why.prompts import SYSTEM, Item
 from cachecast_sim.why.text_changes import alike, only_volatile, text_changes
-from cachecast_sim.why.values import Moments
+from cachecast_sim.why.values import REWRITTEN
 
 
 def rewritten(item: Item) -> str:
@@ -46,11 +47,7 @@ def changed(theirs: Item, ours: Item, moments: Moments) -> Iterator[Difference]:
         return
     if theirs.text is None or ours.text is None:
         masked = a.masked_hash is not None and a.masked_hash == b.masked_hash
-        yield (
-            Difference(None, ours.place(), VOLATILE)
-            if masked
-            else Difference(rewritten(ours), ours.place())
-        )
+        yield _without_text(ours, masked)
         return
     yield from _by_text(theirs, ours, theirs.text, ours.text, moments)
 
@@ -65,6 +62,16 @@ def _spelling(theirs: Item, ours: Item) -> Difference:
     return Difference("json_key_order", ours.place())
 
 
+def _without_text(ours: Item, masked: bool) -> Difference:
+    """Hashes alone tell that a value changed, or that a text did, and not what in it."""
+    if masked:
+        return Difference(None, ours.place(), VOLATILE)
+    cause = rewritten(ours)
+    if cause == "tools_changed":
+        return Difference(cause, ours.place())
+    return Difference(None, ours.place(), evidence={"text": "not kept"})
+
+
 def _by_text(
     theirs: Item, ours: Item, before: str, after: str, moments: Moments
 ) -> Iterator[Difference]:
@@ -77,6 +84,7 @@ def _by_text(
         cause, candidates = change.cause, change.candidates
         if cause is None and not candidates:
             cause = rewritten(ours)
+        candidates = tuple(rewritten(ours) if c == REWRITTEN else c for c in candidates)
         if (cause, candidates) not in seen:
             seen.add((cause, candidates))
             place = ours.place(change.offset, change.before, change.after)

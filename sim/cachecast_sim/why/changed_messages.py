@@ -8,8 +8,8 @@ from cachecast_pricing.rules.divergence import MEDIA
 from cachecast_sim.why.causes import Difference, Place
 from cachecast_sim.why.changed_blocks import changed, same_block
 from cachecast_sim.why.changed_parts import moved, reordering
+from cachecast_sim.why.dates import Moments
 from cachecast_sim.why.prompts import Item
-from cachecast_sim.why.values import Moments
 
 _UNDECIDED = ("history_summarised", "rewind")
 _TOLD_AGAIN = 0.5  # share of a summary's longer words that stand in what it sums up

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from cachecast_sim.why.causes import REORDERED, Difference
 from cachecast_sim.why.changed_blocks import changed, pair_up
+from cachecast_sim.why.dates import Moments
 from cachecast_sim.why.pieces import kind_of
 from cachecast_sim.why.prompts import Item
-from cachecast_sim.why.values import Moments
 
 
 def moved(theirs: Sequence[Item], ours: Sequence[Item]) -> list[Item]:

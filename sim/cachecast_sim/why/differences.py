@@ -9,8 +9,8 @@ from cachecast_pricing.rules.prompt import active_settings
 from cachecast_sim.why.causes import Difference
 from cachecast_sim.why.changed_messages import changed_messages
 from cachecast_sim.why.changed_parts import changed_system, changed_tools
+from cachecast_sim.why.dates import Moments
 from cachecast_sim.why.prompts import items_of, parts_of
-from cachecast_sim.why.values import Moments
 
 
 @dataclass(frozen=True, slots=True)

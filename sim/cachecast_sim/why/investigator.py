@@ -19,9 +19,9 @@ from cachecast_sim.why.conversations import (
     nearest,
     share_a_boundary,
 )
+from cachecast_sim.why.dates import Moments
 from cachecast_sim.why.diagnosis import with_diagnosis
 from cachecast_sim.why.differences import Side, of_blocks, of_scope, of_settings
-from cachecast_sim.why.values import Moments
 
 TextsOf = Callable[[str], Sequence[str] | None]  # a request's id -> the texts of its blocks
 ModelOf = Callable[[Request], ModelRef | None]
@@ -81,9 +81,8 @@ class Investigator:
         if earlier is not None and not another:
             differences = self._differences(row, earlier, request)
         cause, candidates, evidence = _by_reason(reason, request, explanation, differences)
-        if earlier is not None and None not in (earlier.session_id, request.session_id):
-            if earlier.session_id != request.session_id:
-                differences = [d for d in differences if d.cause not in _OF_ONE_CONVERSATION]
+        if earlier is not None and _of_two_sessions(earlier, request):
+            differences = [d for d in differences if d.cause not in _OF_ONE_CONVERSATION]
         if another and reason in _BY_DIFFERENCE:
             cause, candidates = "auxiliary_call", ()
         place = next((d.place for d in differences if d.place is not None), None)
@@ -120,6 +119,11 @@ class Investigator:
         theirs = Side(earlier, self._texts_of(earlier.request_id))
         ours = Side(now, self._texts_of(now.request_id))
         return found + of_blocks(theirs, ours, Moments(elapsed_us, later))
+
+
+def _of_two_sessions(earlier: Request, now: Request) -> bool:
+    sessions = earlier.session_id, now.session_id
+    return None not in sessions and sessions[0] != sessions[1]
 
 
 def _longest_life_us(request: Request, ttl: str | None) -> int | None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cachecast_sim.why.causes import VOLATILE
+from cachecast_sim.why.dates import Changed, Moments
 from cachecast_sim.why.pieces import is_tool, json_values, reordered, tool_list_change
-from cachecast_sim.why.values import CLOCK, Changed, Moments, judge
+from cachecast_sim.why.values import CLOCK, judge
 
 SHOWN = 80  # characters of a difference that are kept
 _MOST_TOKENS = 3_000  # beyond this two texts are compared by their common ends alone

@@ -5,72 +5,29 @@ requests are apart. What these do not decide is a list of candidates, and what i
 """
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from cachecast_sim.why.calendar_words import is_calendar_word, is_day, is_month
 from cachecast_sim.why.causes import VOLATILE
+from cachecast_sim.why.dates import Changed, Moments, agrees_with_time, in_a_date
 
 CLOCK, IDENTIFIER, COUNTER = VOLATILE
-_NEAR = 28  # characters beside a value that may belong to the same date
 _FEW_SECONDS = 20  # below this a clock and a counter move alike
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """Microseconds between the two requests, and when the later one came, if times are absolute."""
-
-    elapsed_us: int
-    later: datetime | None = None
-
-    @property
-    def elapsed_s(self) -> float:
-        """Seconds between the two requests."""
-        return self.elapsed_us / 1e6
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """One changed value and what stands beside it on its line, before and after the change."""
-
-    before: str
-    after: str
-    left: str
-    right: str
-    right_before: str
-
-
 Verdict = tuple[str | None, tuple[str, ...]]  # (certain cause, candidates)
-_UNDECIDED: Verdict = (None, VOLATILE)
+REWRITTEN = "rewritten"  # stands for the cause of a text that somebody changed
+_UNDECIDED: Verdict = (None, (*VOLATILE, REWRITTEN))
+_A_DATE: Verdict = (None, (CLOCK, REWRITTEN))
 
 _UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.I)
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.I)
-_PREFIXED = re.compile(r"[a-z][a-z0-9]{0,15}[_\-:#/](?=\w*\d)[\w\-]{6,}", re.I)
 _HEX = re.compile(r"(?:0x)?[0-9a-f]{4,}", re.I)
 _BASE32 = re.compile(r"[A-Z2-7]{8,}=*|[a-z2-7]{10,}")
-_MIXED = re.compile(r"[\w+/\-]{8,}={0,2}")
+_SEPARATORS = re.compile(r"[_\-:#/.]")
+_LONG_ID = 16
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _INTEGER = re.compile(r"\d+")
-
-_TIME = re.compile(
-    r"(?<!\d)(?:(?:[01]\d|2[0-4]):[0-5]\d|\d{1,2}:[0-5]\d:[0-5]\d"
-    r"|\d{1,2}(?::[0-5]\d)?\s?[ap]\.?m\b|\d{1,2}\s?[hH時时点시]\s?[0-5]?\d)(?!\d)",
-    re.I,
-)
-_YEAR_FIRST = re.compile(
-    r"(?<!\d)(?:(?:19|20|25)\d{2}\s?[-/.]\s?\d{1,2}\s?[-/.]\s?\d{1,2}(?!\d)"
-    r"|\d{1,4}\s?[年년](?:\s?\d{1,2}\s?[月월](?:\s?\d{1,2}\s?[日일])?)?)"
-)
-_YEAR_LAST = re.compile(
-    r"(?<![\d.])(?:\d{1,2}[-/.]\s?\d{1,2}[-/.]\s?(?:19|20|25)\d{2}"
-    r"|\d{2}[/.](?:0[1-9]|1[0-2])[/.]\d{2}|(?:0[1-9]|1[0-2])/\d{2}/\d{2})(?![\d.])"
-)
-_COMPACT = re.compile(r"20\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[T_\-]?\d{4,9}Z?)?")
-_WEEK = re.compile(r"(?:20\d\d[-\s]?)?[WwKk]{1,2}\s?\d{1,2}")
-_YEAR = re.compile(r"(?<!\d)(?:19|20|25)\d{2}(?!\d)")
-_SECONDS = re.compile(r"\s?(?:s|secs?|seconds?|sekunden|secondes?|segundos?|秒|초)\b", re.I)
-_LETTERS = re.compile(r"[^\W\d_]+")
-
+_SECONDS_WORD = re.compile(r"\s?(?:s|secs?|seconds?|sekunden|secondes?|segundos?|秒|초)\b", re.I)
 _ID_WORDS = re.compile(
     r"(?:^|[^a-z])(?:id|ids|uuid|guid|ulid|user|session|sess|request|req|trace|span|conversation|"
     r"thread|correlation|tenant|customer|account|token|hash|cch|run|job|sid|uid|rid)[^a-z]*$",
@@ -78,7 +35,7 @@ _ID_WORDS = re.compile(
 )
 _COUNTER_WORDS = re.compile(
     r"(?:^|[^a-z])(?:nonce|salt|seed|rand(?:om)?|count(?:er)?|attempt|retry|turn|step|iteration|seq"
-    r"(?:uence)?|tick|remaining|left|budget|number|num|no|nr|page|total|used|call|message|msg)"
+    r"(?:uence)?|tick|remaining|left|budget|number|num|no|nr|used|message|msg)"
     r"[^a-z]*$",
     re.I,
 )
@@ -86,38 +43,61 @@ _COUNTER_WORDS = re.compile(
 
 def judge(value: Changed, moments: Moments) -> Verdict | None:
     """(cause, candidates) of a changed value; None if it looks like text that was rewritten."""
-    shape = _shape(value.before), _shape(value.after)
-    if _is_clock(value, moments):
+    if _moves_with_time(value, moments):
         return CLOCK, ()
+    dated = in_a_date(value)
+    if dated:
+        return (CLOCK, ()) if agrees_with_time(value, moments) else _A_DATE
     keyed = _keyed(value.left)
-    if IDENTIFIER in shape and None not in shape:
+    if _NUMBER.fullmatch(value.before) and _NUMBER.fullmatch(value.after):
+        return _number(value, moments, keyed)
+    shape = _random(value.before, value.after)
+    if shape == IDENTIFIER:
         # a word before it can say that the letters and digits are a nonce
         return (COUNTER if keyed == COUNTER else IDENTIFIER), ()
-    if shape == ("number", "number"):
-        return _number(value, moments, keyed)
-    if None in shape:
+    if shape is None:
         return _word(value, keyed)
-    return (keyed, ()) if keyed is not None else (None, (IDENTIFIER, COUNTER))
+    return (keyed, ()) if keyed is not None else (None, (IDENTIFIER, COUNTER, REWRITTEN))
 
 
-def _shape(text: str) -> str | None:
-    """`identifier`, `number`, `short` (a few letters and digits), or None for words."""
-    if _NUMBER.fullmatch(text):
-        return "number"
-    if _UUID.fullmatch(text) or _ULID.fullmatch(text) or _PREFIXED.fullmatch(text):
-        return IDENTIFIER
-    if not text.isascii():
+def _random(before: str, after: str) -> str | None:
+    """`identifier` for what nobody writes by hand, `short` for what somebody might, else None."""
+    if not (before + after).isascii():
         return None
-    digits, letters = any(c.isdigit() for c in text), any(c.isalpha() for c in text)
-    if digits and letters:
-        if _HEX.fullmatch(text) or _BASE32.fullmatch(text) or _MIXED.fullmatch(text):
-            return IDENTIFIER
-        return "short" if len(text) <= 7 else None
-    if len(text) >= 16 and _BASE32.fullmatch(text):
+    if all(_UUID.fullmatch(text) or _ULID.fullmatch(text) for text in (before, after)):
         return IDENTIFIER
-    if len(text) >= 5 and _HEX.fullmatch(text):
+    parts_a, parts_b = _SEPARATORS.split(before), _SEPARATORS.split(after)
+    if len(parts_a) != len(parts_b):
+        return IDENTIFIER if _letters_and_digits(before) and _letters_and_digits(after) else None
+    changed = [(a, b) for a, b in zip(parts_a, parts_b, strict=True) if a != b]
+    if any(_letters_and_digits(a) and _letters_and_digits(b) for a, b in changed):
         return IDENTIFIER
-    return None
+    if any(_hexadecimal_pair(a, b) for a, b in changed):
+        return IDENTIFIER
+    known = all(any(c.isdigit() for c in part) for pair in changed for part in pair)
+    return "short" if known else None
+
+
+def _letters_and_digits(text: str) -> bool:
+    """At least five characters, of both kinds, mixed; or long and all capitals and digits."""
+    if len(text) >= _LONG_ID and _BASE32.fullmatch(text):
+        return True
+    digits, letters = sum(c.isdigit() for c in text), sum(c.isalpha() for c in text)
+    switches = len(re.findall(r"\d+|[^\W\d]+", text))
+    return len(text) >= 5 and digits > 0 and letters > 0 and (switches > 2 or _odd(text))
+
+
+def _odd(text: str) -> bool:
+    """A word and digits behind it are odd only where the word is none: hex, or in mixed case."""
+    word = re.sub(r"\d", "", text)
+    mixed = word != word.lower() and word != word.upper() and not word.istitle()
+    return bool(_HEX.fullmatch(text)) or mixed
+
+
+def _hexadecimal_pair(a: str, b: str) -> bool:
+    """Hex digits of the same length, at least five, with a digit in one of the two."""
+    same = len(a) == len(b) >= 5 and bool(_HEX.fullmatch(a) and _HEX.fullmatch(b))
+    return same and any(c.isdigit() for c in a + b) and not (a + b).isdigit()
 
 
 def _keyed(left: str) -> str | None:
@@ -137,7 +117,8 @@ def _number(value: Changed, moments: Moments, keyed: str | None) -> Verdict:
     if keyed == IDENTIFIER:
         # an id that counts up by one is a counter as well
         return (None, (IDENTIFIER, COUNTER)) if 0 < step < 2 else (IDENTIFIER, ())
-    if whole and step == 1 and not 0.4 < moments.elapsed_s < 120:
+    elapsed_s = moments.elapsed_s
+    if whole and step == 1 and elapsed_s is not None and not 0.4 < elapsed_s < 120:
         return COUNTER, ()
     return _UNDECIDED
 
@@ -150,49 +131,23 @@ def _word(value: Changed, keyed: str | None) -> Verdict | None:
     return None
 
 
-def _is_clock(value: Changed, moments: Moments) -> bool:
-    if _moves_with_time(value, moments):
-        return True
-    around = (
-        (value.before, f"{value.left[-_NEAR:]}{value.before}{value.right_before[:_NEAR]}"),
-        (value.after, f"{value.left[-_NEAR:]}{value.after}{value.right[:_NEAR]}"),
-    )
-    at = len(value.left[-_NEAR:])
-    return all(_in_a_date(text, window, at) for text, window in around)
-
-
-def _in_a_date(text: str, window: str, at: int) -> bool:
-    """Whether the value, at `at` of its window, is a date or a time or a part of one."""
-    if _COMPACT.fullmatch(text) or _WEEK.fullmatch(text):
-        return True
-    end = at + len(text)
-    for pattern in (_TIME, _YEAR_FIRST, _YEAR_LAST):
-        if any(m.start() < end and m.end() > at for m in pattern.finditer(window)):
-            return True
-    words = _LETTERS.findall(text)
-    numbers = [int(n) for n in _INTEGER.findall(text)]
-    if words and not numbers:
-        return all(is_calendar_word(word) for word in words)
-    beside = _LETTERS.findall(window[max(0, at - 16) : end + 16])
-    small = bool(numbers) and all(n <= 31 or 1900 <= n <= 2600 for n in numbers)
-    dated = any(map(is_month, beside)) or any(map(is_day, beside))
-    return small and dated and bool(_YEAR.search(window))
-
-
 def _moves_with_time(value: Changed, moments: Moments) -> bool:
     """A number that moved as far as the requests are apart, in some unit of time."""
     pairs = [(_decimal(value.before), _decimal(value.after))]
     if _HEX.fullmatch(value.before) and _HEX.fullmatch(value.after):
         pairs.append((_hexadecimal(value.before), _hexadecimal(value.after)))
-    in_seconds = bool(_SECONDS.match(value.right))
+    in_seconds = bool(_SECONDS_WORD.match(value.right))
+    elapsed_us = moments.elapsed_us
+    if elapsed_us is None:
+        return False
     for before, after in pairs:
         if before is None or after is None or after <= before:
             continue
         for unit_us in (1e6, 1e3, 1.0, 1e-3):
             step_us = (after - before) * unit_us
-            slack_us = max(1.5 * unit_us, 1.5e6, 0.01 * moments.elapsed_us)
+            slack_us = max(1.5 * unit_us, 1.5e6, 0.01 * elapsed_us)
             enough = step_us >= _FEW_SECONDS * 1e6 or (unit_us == 1e6 and in_seconds)
-            if enough and abs(step_us - moments.elapsed_us) <= slack_us:
+            if enough and abs(step_us - elapsed_us) <= slack_us:
                 return True
             if _is_now(after * unit_us, moments) and _is_now(before * unit_us, moments):
                 return True
