@@ -14,6 +14,7 @@ from cachecast_sim.ledger import LedgerRow
 from cachecast_sim.scenario import Scenario
 from cachecast_sim.why.asking import answers, check_evidence
 from cachecast_sim.why.causes import Finding
+from cachecast_sim.why.observed_stop import observed_stop
 from cachecast_sim.why.rollup import Rollup
 
 
@@ -48,7 +49,8 @@ def ask(
         if counted is not None and not counted[row.outcome.ordinal]:
             continue
         why.rollup.add(row, finding)
-        if keep_rows and row.outcome.explanation.reason is not None:
+        missed = row.outcome.explanation.reason is not None or observed_stop(row) is not None
+        if keep_rows and missed:
             why.rows.append((row, finding))
     why.rows.sort(key=lambda answer: answer[0].outcome.ordinal)
     why.assumptions = _assumptions(why, billing, trace, where)

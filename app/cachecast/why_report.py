@@ -7,6 +7,7 @@ from cachecast.why_job import Why
 from cachecast_sim.ledger import LedgerRow
 from cachecast_sim.totals import merged
 from cachecast_sim.why.causes import Difference, Finding, Place
+from cachecast_sim.why.observed_stop import Stop, observed_stop
 from cachecast_sim.why.rollup import Example, ReasonSum, Sum, dearest
 
 
@@ -31,6 +32,10 @@ def why_json(why: Why) -> dict[str, Any]:
         },
         "diagnoses": _diagnoses_json(why),
         "observed": observed_json(totals),
+        "ttl_tier_changes": [
+            {"day": day, "before": before, "after": after}
+            for day, before, after in rollup.tier_changes()
+        ],
         "with_text": why.with_text,
         "assumptions": why.assumptions,
     }
@@ -131,6 +136,21 @@ def _place_json(place: Place) -> dict[str, Any]:
     }
 
 
+def _stop_json(stop: Stop | None) -> dict[str, Any] | None:
+    if stop is None:
+        return None
+    return {
+        "cache_read": stop.read,
+        "predicted": stop.predicted,
+        "stops_at": stop.stops_at,
+        "explained": [
+            {"cause": gap.cause, "tokens": gap.tokens, "cost": money_text(gap.cost)}
+            for gap in stop.gaps
+        ],
+        "candidates": list(stop.candidates),
+    }
+
+
 def answer_json(scenario: str, row: LedgerRow, finding: Finding) -> dict[str, Any]:
     """One request that missed, as `--per-request` prints it."""
     request = row.request
@@ -144,6 +164,7 @@ def answer_json(scenario: str, row: LedgerRow, finding: Finding) -> dict[str, An
         "hit_tokens": row.outcome.hit_tokens,
         "reason": row.outcome.explanation.reason,
         **finding_json(finding),
+        "observed": _stop_json(observed_stop(row)),
         "misses": [
             {"reason": reason, "tokens": tokens, "cost": money_text(cost)}
             for reason, tokens, cost in merged(row)

@@ -29,7 +29,7 @@ def print_why(why: Why) -> None:
         known = {key: total for key, total in groups.items() if total.tokens}
         if name == "section" or len(known) > 1:
             print_table(*_groups(why, name, known))
-    _diagnoses(why)
+    _observed(why)
     for line in ("Assumed:", *(f"  • {sentence}" for sentence in why.assumptions)):
         notes.print(line, style="dim", markup=False)
 
@@ -185,11 +185,14 @@ def _groups(why: Why, name: str, groups: dict[str | None, Sum]) -> Iterator[Tabl
     yield table
 
 
-def _diagnoses(why: Why) -> None:
-    found = why.rollup.diagnoses
-    if not found.told:
-        return
-    print_table(_diagnosis_table(why))
+def _observed(why: Why) -> None:
+    """What the log itself says: the provider's diagnoses, and lifetimes that changed."""
+    if why.rollup.diagnoses.told:
+        print_table(_diagnosis_table(why))
+    if why.rollup.totals.gaps.causes():
+        notes.print("the log's own usage differs from the prediction: see cachecast bill")
+    for day, before, after in why.rollup.tier_changes():
+        notes.print(f"note: from {day} on, writes have a lifetime of {after} instead of {before}")
 
 
 def _diagnosis_table(why: Why) -> Table:

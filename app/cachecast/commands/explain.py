@@ -15,7 +15,7 @@ from cachecast_sim.mechanics import break_even
 @click.option("--model", default="claude-opus-5", show_default=True, metavar="M",
               help="Whose prices the break-even is worked out with.")  # fmt: skip
 @click.option("--shape", default="llama-3.1-8b", show_default=True, metavar="SHAPE",
-              help="The model shape whose KV cache is sized (docs/latency.md lists them).")  # fmt: skip
+              help="The model whose KV cache is sized (docs/latency.md lists them).")  # fmt: skip
 @click.option("--context", default=128_000, show_default=True, type=click.IntRange(1, 10**9),
               help="Tokens of context to size it for.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same numbers as JSON.")

@@ -45,7 +45,8 @@ def answers(billing: Billing, requests: Iterable[Request], texts_of: TextsOf) ->
             earlier, (other, found) = held
             beside = stood_beside(earlier, other.request, request)
             yield other, as_auxiliary(found) if beside else found
-        if before is not None and finding.breaks and request.blocks is not None:
+        missed = row.outcome.explanation.reason is not None
+        if before is not None and missed and request.blocks is not None:
             waiting[key] = (before, (row, finding))
         else:
             yield row, finding

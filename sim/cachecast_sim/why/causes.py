@@ -61,7 +61,7 @@ class Finding:
     `cause` is certain, or None: then it is one of `candidates`, or unknown if there are none.
     `also` are further differences from the earlier prompt, that would have cost as much alone;
     `place` is the first divergence; `told` is the provider's own diagnosis and `agrees` whether
-    ours fits it. `breaks` is False for misses that are no break: auxiliary calls and rewinds.
+    ours fits it. `breaks` is False for what is no break, or may be none: auxiliary calls, rewinds.
     """
 
     cause: str | None = None

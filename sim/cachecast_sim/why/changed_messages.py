@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from cachecast_pricing.rules.divergence import MEDIA
 from cachecast_sim.why.causes import Difference, Place
@@ -11,6 +12,7 @@ from cachecast_sim.why.changed_parts import moved, reordering
 from cachecast_sim.why.dates import Moments
 from cachecast_sim.why.prompts import Item
 
+LAST_BLOCK = "last_block"  # evidence: nothing stands behind the difference in either prompt
 _UNDECIDED = ("history_summarised", "rewind")
 _TOLD_AGAIN = 0.5  # share of a summary's longer words that stand in what it sums up
 _LONG_WORD = 5
@@ -106,16 +108,20 @@ def _edits(
             continue
         first = from_the_first and n == 0
         if n < last_equal:
-            yield from _inside(gone, new, ours[j1 if j1 < len(ours) else -1], first, moments)
+            here = ours[j1 if j1 < len(ours) else -1]
+            behind = sum(
+                i.block.tokens for c in codes[n:] if c[0] == "equal" for i in ours[c[3] : c[4]]
+            )
+            yield from _inside(gone, new, here, first, moments, behind)
         elif gone:
             yield from _at_the_end(gone, new, first, moments, after_moves)
 
 
 def _inside(
-    gone: list[Item], new: list[Item], here: Item, first: bool, moments: Moments
+    gone: list[Item], new: list[Item], here: Item, first: bool, moments: Moments, behind: int
 ) -> Iterator[Difference]:
-    """A change with something that both have behind it."""
-    counts = {"removed": len(gone), "inserted": len(new)}
+    """A change with something that both have behind it: `behind` tokens, processed anew."""
+    counts = {"removed": len(gone), "inserted": len(new), "unchanged_behind_tokens": behind}
     if len(gone) == len(new):
         for a, b in zip(gone, new, strict=True):
             yield from changed(a, b, moments)
@@ -133,8 +139,10 @@ def _at_the_end(
     gone: list[Item], new: list[Item], first: bool, moments: Moments, after_moves: bool
 ) -> Iterator[Difference]:
     """A change with nothing behind it that both have: an edit, a summary, or a step back."""
+    last = len(gone) == len(new) == 1  # the question itself: another one, or the same with a clock
     while gone and new and same_block(gone[0], new[0]):
-        yield from changed(gone[0], new[0], moments)
+        for difference in changed(gone[0], new[0], moments):
+            yield replace(difference, evidence={**difference.evidence, LAST_BLOCK: last})
         gone, new = gone[1:], new[1:]
     if not gone or not new or after_moves:
         return

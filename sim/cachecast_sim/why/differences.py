@@ -7,7 +7,7 @@ from cachecast_datasets.request import Request
 from cachecast_pricing.rules.facts import KeySetting
 from cachecast_pricing.rules.prompt import active_settings
 from cachecast_sim.why.causes import Difference
-from cachecast_sim.why.changed_messages import changed_messages
+from cachecast_sim.why.changed_messages import LAST_BLOCK, changed_messages
 from cachecast_sim.why.changed_parts import changed_system, changed_tools
 from cachecast_sim.why.dates import Moments
 from cachecast_sim.why.prompts import items_of, parts_of
@@ -32,7 +32,9 @@ def of_blocks(theirs: Side, ours: Side, moments: Moments) -> list[Difference]:
         *changed_system(a.system, b.system, moments),
         *changed_messages(a.messages, b.messages, moments),
     ]
-    return sorted(found, key=_where)
+    # the last question differs from turn to turn: it is a cause only if there is no other
+    earlier = [difference for difference in found if not difference.evidence.get(LAST_BLOCK)]
+    return sorted(earlier or found, key=_where)
 
 
 def _where(difference: Difference) -> tuple[int, int]:

@@ -41,6 +41,9 @@ _OF_ONE_CONVERSATION = frozenset(
     {"message_edited", "history_rewritten", "history_summarised", "history_truncated", "rewind"}
 )
 
+# what a cache whose rules nobody published, or that promises nothing, may have done
+_NOT_PROMISED = ("provider_miss", "below_minimum", "ttl_expired")
+
 
 class Investigator:
     """Looks at the rows of one scenario in log order; remembers the last request of each session.
@@ -81,10 +84,12 @@ class Investigator:
         if earlier is not None and not another:
             differences = self._differences(row, earlier, request)
         cause, candidates, evidence = _by_reason(reason, request, explanation, differences)
+        if row.outcome.as_reported and cause is None and not candidates:
+            candidates = _NOT_PROMISED
         if earlier is not None and _of_two_sessions(earlier, request):
             differences = [d for d in differences if d.cause not in _OF_ONE_CONVERSATION]
         if another and reason in _BY_DIFFERENCE:
-            cause, candidates = "auxiliary_call", ()
+            cause, candidates = None, ("auxiliary_call", reason)
         place = next((d.place for d in differences if d.place is not None), None)
         if place is None and reason in _BY_DIFFERENCE:
             place = _place_of(explanation)
@@ -95,7 +100,8 @@ class Investigator:
             place=place,
             compared_with=None if earlier is None else earlier.request_id,
             evidence=evidence,
-            breaks=cause not in NO_BREAK,
+            # what may be no break is not counted as one
+            breaks=NO_BREAK.isdisjoint((cause, *candidates)),
         )
 
     def _differences(self, row: LedgerRow, earlier: Request, now: Request) -> list[Difference]:

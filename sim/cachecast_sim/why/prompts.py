@@ -37,7 +37,7 @@ class Item:
         """A tool's name, where the log or the text tells it."""
         if self.block.section != "tools":
             return None
-        return tool_name(self.text) or self.block.label
+        return None if self.text is None else tool_name(self.text) or self.block.label
 
     def place(self, offset: int | None = None, before: str | None = None,
               after: str | None = None) -> Place:  # fmt: skip

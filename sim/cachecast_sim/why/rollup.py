@@ -91,6 +91,7 @@ class Rollup:
         self.causes: dict[str, Sum] = {}
         self.groups: dict[str, dict[str | None, Sum]] = {name: {} for name in GROUPS}
         self.diagnoses = Diagnoses()
+        self.writes: dict[str, list[int]] = {}  # day -> observed tokens written for [5m, 1h]
 
     def add(self, row: LedgerRow, finding: Finding) -> None:
         """One more request."""
@@ -109,6 +110,24 @@ class Rollup:
         self._by_cause(row, finding, by_reason)
         self._by_request(row, finding, by_reason)
         self._diagnosis(row, finding)
+        seen = row.request.observed
+        if seen is not None and (seen.cache_write_5m or seen.cache_write_1h):
+            written = self.writes.setdefault(str(MADE["day"](row)), [0, 0])
+            written[0] += seen.cache_write_5m or 0
+            written[1] += seen.cache_write_1h or 0
+
+    def tier_changes(self) -> list[tuple[str, str, str]]:
+        """(day, lifetime before, lifetime from then on) of what the log says was written.
+
+        A day counts for the lifetime that most of its written tokens have.
+        """
+        found, before = [], None
+        for day, (short, long) in sorted(self.writes.items()):
+            now = "1h" if long > short else "5m"
+            if before is not None and before != now:
+                found.append((day, before, now))
+            before = now
+        return found
 
     def _by_cause(self, row: LedgerRow, finding: Finding, by_reason: dict[str, Sum]) -> None:
         own = row.outcome.explanation.reason
