@@ -22,6 +22,7 @@ from cachecast_sim.why.conversations import (
 from cachecast_sim.why.dates import Moments
 from cachecast_sim.why.diagnosis import with_diagnosis
 from cachecast_sim.why.differences import Side, of_blocks, of_scope, of_settings
+from cachecast_sim.why.text_changes import alike
 
 TextsOf = Callable[[str], Sequence[str] | None]  # a request's id -> the texts of its blocks
 ModelOf = Callable[[Request], ModelRef | None]
@@ -80,7 +81,7 @@ class Investigator:
         reason, request = explanation.reason or "", row.request
         known = before if explanation.earlier is None else (*before, explanation.earlier)
         earlier, differences = nearest(known, request), []
-        another = earlier is not None and another_prompt(earlier, request)
+        another = earlier is not None and self._another(earlier, request)
         if earlier is not None and not another:
             differences = self._differences(row, earlier, request)
         cause, candidates, evidence = _by_reason(reason, request, explanation, differences)
@@ -103,6 +104,16 @@ class Investigator:
             # what may be no break is not counted as one
             breaks=NO_BREAK.isdisjoint((cause, *candidates)),
         )
+
+    def _another(self, earlier: Request, now: Request) -> bool:
+        """Whether the two are prompts of different kinds, by their texts too where they are known.
+
+        A text that was edited shares no hash with the one before and most of its words.
+        """
+        if not another_prompt(earlier, now):
+            return False
+        a, b = self._texts_of(earlier.request_id), self._texts_of(now.request_id)
+        return not a or not b or not alike(a[0], b[0])
 
     def _differences(self, row: LedgerRow, earlier: Request, now: Request) -> list[Difference]:
         """Everything that differs from the earlier request: scope, life, settings, blocks."""

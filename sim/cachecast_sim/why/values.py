@@ -22,9 +22,8 @@ _A_DATE: Verdict = (None, (CLOCK, REWRITTEN))
 _UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.I)
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.I)
 _HEX = re.compile(r"(?:0x)?[0-9a-f]{4,}", re.I)
-_BASE32 = re.compile(r"[A-Z2-7]{8,}=*|[a-z2-7]{10,}")
+_BASE32 = re.compile(r"[A-Z2-7]{16,}=*")
 _SEPARATORS = re.compile(r"[_\-:#/.]")
-_LONG_ID = 16
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _INTEGER = re.compile(r"\d+")
 _SECONDS_WORD = re.compile(r"\s?(?:s|secs?|seconds?|sekunden|secondes?|segundos?|秒|초)\b", re.I)
@@ -80,7 +79,7 @@ def _random(before: str, after: str) -> str | None:
 
 def _letters_and_digits(text: str) -> bool:
     """At least five characters, of both kinds, mixed; or long and all capitals and digits."""
-    if len(text) >= _LONG_ID and _BASE32.fullmatch(text):
+    if _BASE32.fullmatch(text):
         return True
     digits, letters = sum(c.isdigit() for c in text), sum(c.isalpha() for c in text)
     switches = len(re.findall(r"\d+|[^\W\d]+", text))
