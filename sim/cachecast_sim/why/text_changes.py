@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ SHOWN = 80  # characters of a difference that are kept
 _MOST_TOKENS = 3_000  # beyond this two texts are compared by their common ends alone
 _BESIDE = 60
 _SECONDS = 60
+_WORDS = re.compile(r"\w+")
+_RUN, _FEW_WORDS = 3, 12
+_ALIKE = 0.4
 _JOIN = re.compile(r"[ \t,]{0,3}")
 _TOKEN = re.compile(r"\w+|[^\w\s]|\s+")
 _VALUE = re.compile(r"[\w.:+\-/%@]")
@@ -240,19 +244,18 @@ def _joined(theirs: str, ours: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def alike(theirs: str, ours: str) -> bool:
-    """Whether two texts are versions of one another: at least half of their words in common."""
-    a, b = re.findall(r"\w+", theirs), re.findall(r"\w+", ours)
+    """Whether two texts are versions of one another: most runs of three words in common.
+
+    Single words would not do: two texts of one subject share those. Short texts share words.
+    """
+    a, b = _WORDS.findall(theirs), _WORDS.findall(ours)
     if not a or not b:
         return False
-    left: dict[str, int] = {}
-    for word in a:
-        left[word] = left.get(word, 0) + 1
-    common = 0
-    for word in b:
-        if left.get(word, 0):
-            left[word] -= 1
-            common += 1
-    return 2 * common >= max(len(a), len(b))
+    n = _RUN if min(len(a), len(b)) >= _FEW_WORDS else 1
+    left = Counter(zip(*(a[i:] for i in range(n)), strict=False))
+    right = Counter(zip(*(b[i:] for i in range(n)), strict=False))
+    common = (left & right).total()
+    return common >= _ALIKE * max(left.total(), right.total())
 
 
 def only_volatile(changes: Sequence[TextChange]) -> bool:
