@@ -27,6 +27,7 @@ from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
 from cachecast_pricing.rules.settings import MARK_POLICIES, RULE_KEYS
 from cachecast_sim.latency import documentation, fitted_file
 from cachecast_sim.observed_gap import CAUSES
+from cachecast_sim.why.causes import CAUSES as WHY_CAUSES
 
 RunCli = Callable[..., tuple[int, str, str]]
 PAGES = (
@@ -39,6 +40,7 @@ PAGES = (
     "generate",
     "sharing",
     "latency",
+    "why",
 )
 
 
@@ -204,6 +206,28 @@ def test_the_example_of_the_rates_prints_what_the_page_says(root: Path, tmp_path
 
     out = run_examples(text, tmp_path)
     assert shown[1].splitlines() == [line.rstrip() for line in out.splitlines()]
+
+
+@pytest.mark.parametrize(("number", "name"), [(0, "why.md"), (1, "lint")])
+def test_the_examples_of_why_print_what_the_page_says(
+    root: Path, tmp_path: Path, number: int, name: str
+) -> None:
+    """`make docs` writes it anew."""
+    text = page(root, "why")
+    shown = re.search(rf"<!-- output of {name} -->\n```text\n(.*?)```\n", text, re.DOTALL)
+    blocks = re.findall(r"^```sh\n.*?^```", text, re.MULTILINE | re.DOTALL)
+    assert shown
+    assert len(blocks) == 2
+
+    out = run_examples(blocks[number], tmp_path)
+    assert shown[1].splitlines() == [line.rstrip() for line in out.splitlines()]
+
+
+def test_every_cause_is_explained(root: Path) -> None:
+    explained = rows(page(root, "why"))
+
+    assert {name for name in explained if name in WHY_CAUSES} == set(WHY_CAUSES)
+    assert all(explained[name][0].endswith(".") for name in WHY_CAUSES)
 
 
 def test_the_tables_of_the_latency_page_are_what_the_code_and_the_catalogue_hold(

@@ -74,7 +74,7 @@ def _assumptions(why: Why, billing: Billing, trace: Trace, where: str | None) ->
     found = billing.assumptions()
     if where is not None:
         found.append(f"only rows where {where} are counted; the cache still saw the whole log")
-    if not why.with_text and trace.meta.evidence == "blocks":
+    if not why.with_text and trace.meta.evidence in ("blocks", "text"):
         found.append(
             "no text beside the log: causes come from hashes of content blocks alone "
             "(cachecast import --keep-text keeps it)"

@@ -45,7 +45,7 @@ def command(
 
     \b
     Example:
-      cachecast lint first.json second.json --budget 20 --requests-per-month 50000
+      cachecast lint log.jsonl --as claude-opus-5 --budget 20
     """
     limit = None if budget is None else _money(budget)
     with tempfile.TemporaryDirectory(prefix="cachecast-") as tmp:

@@ -84,7 +84,9 @@ class Investigator:
         another = earlier is not None and self._another(earlier, request)
         if earlier is not None and not another:
             differences = self._differences(row, earlier, request)
-        cause, candidates, evidence = _by_reason(reason, request, explanation, differences)
+        cause, candidates, evidence = _by_reason(
+            reason, request, explanation, differences, _minimum(row)
+        )
         if row.outcome.as_reported and cause is None and not candidates:
             candidates = _NOT_PROMISED
         if earlier is not None and _of_two_sessions(earlier, request):
@@ -158,13 +160,16 @@ Cause = tuple[str | None, tuple[str, ...], dict[str, Any]]
 
 
 def _by_reason(
-    reason: str, request: Request, explanation: Explanation, differences: Sequence[Difference]
+    reason: str,
+    request: Request,
+    explanation: Explanation,
+    differences: Sequence[Difference],
+    minimum: int,
 ) -> Cause:
     """The cause of a reason, the candidates where it is not certain, and the evidence."""
     evidence = dict(explanation.evidence)
     if reason == "not_requested":
-        asked = "note" in evidence and _asks(request)
-        return ("marker_misplaced" if asked else reason), (), evidence
+        return _not_requested(request, explanation, minimum), (), evidence
     if reason in ("cold_start", *_SCOPES):
         return _by_scope(reason, differences, evidence)
     if reason == "settings_changed":
@@ -175,6 +180,21 @@ def _by_reason(
     if reason == "unknown":
         return None, explanation.candidates, evidence
     return reason, (), evidence
+
+
+def _not_requested(request: Request, explanation: Explanation, minimum: int) -> str:
+    """Never asked for, asked for at another place, or too short to be stored at any place."""
+    if "note" not in explanation.evidence or not _asks(request):
+        return "not_requested"
+    end = max(s.end for s in explanation.segments if s.reason == "not_requested")
+    return "marker_misplaced" if end >= minimum else "below_minimum"
+
+
+def _minimum(row: LedgerRow) -> int:
+    """The shortest prefix that the row's model caches, in tokens."""
+    if row.model is None or row.model.provider not in all_facts():
+        return 0
+    return all_facts()[row.model.provider].minimum_for(row.model.model)
 
 
 def _by_scope(reason: str, differences: Sequence[Difference], evidence: dict[str, Any]) -> Cause:

@@ -5,6 +5,7 @@ requests are apart. What these do not decide is a list of candidates, and what i
 """
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from cachecast_sim.why.causes import VOLATILE
@@ -24,6 +25,10 @@ _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.I)
 _HEX = re.compile(r"(?:0x)?[0-9a-f]{4,}", re.I)
 _BASE32 = re.compile(r"[A-Z2-7]{16,}=*")
 _SEPARATORS = re.compile(r"[_\-:#/.]")
+_LONG, _SWITCHES = 20, 6
+_SWITCH = re.compile(r"(?<=d)[ul]|(?<=u)[dl]|(?<=l)[du]")
+_S = 1e6  # microseconds
+_MS_DIGITS, _US_DIGITS, _HEX_DIGITS = 10, 13, 8
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _INTEGER = re.compile(r"\d+")
 _SECONDS_WORD = re.compile(r"\s?(?:s|secs?|seconds?|sekunden|secondes?|segundos?|秒|초)\b", re.I)
@@ -65,6 +70,8 @@ def _random(before: str, after: str) -> str | None:
         return None
     if all(_UUID.fullmatch(text) or _ULID.fullmatch(text) for text in (before, after)):
         return IDENTIFIER
+    if all(_long_and_mixed(text) for text in (before, after)):
+        return IDENTIFIER
     parts_a, parts_b = _SEPARATORS.split(before), _SEPARATORS.split(after)
     if len(parts_a) != len(parts_b):
         return IDENTIFIER if _letters_and_digits(before) and _letters_and_digits(after) else None
@@ -75,6 +82,12 @@ def _random(before: str, after: str) -> str | None:
         return IDENTIFIER
     known = all(any(c.isdigit() for c in part) for pair in changed for part in pair)
     return "short" if known else None
+
+
+def _long_and_mixed(text: str) -> bool:
+    """Twenty characters or more, no blank, back and forth between kinds, as base64 is."""
+    kinds = "".join("d" if c.isdigit() else "u" if c.isupper() else "l" for c in text)
+    return len(text) >= _LONG and " " not in text and len(_SWITCH.findall(kinds)) >= _SWITCHES
 
 
 def _letters_and_digits(text: str) -> bool:
@@ -131,26 +144,38 @@ def _word(value: Changed, keyed: str | None) -> Verdict | None:
 
 
 def _moves_with_time(value: Changed, moments: Moments) -> bool:
-    """A number that moved as far as the requests are apart, in some unit of time."""
-    pairs = [(_decimal(value.before), _decimal(value.after))]
-    if _HEX.fullmatch(value.before) and _HEX.fullmatch(value.after):
-        pairs.append((_hexadecimal(value.before), _hexadecimal(value.after)))
-    in_seconds = bool(_SECONDS_WORD.match(value.right))
+    """A number that moved as far as the requests are apart, in some unit of time.
+
+    A fine unit needs a long number: a short random one would agree with it too often.
+    """
     elapsed_us = moments.elapsed_us
-    if elapsed_us is None:
-        return False
-    for before, after in pairs:
-        if before is None or after is None or after <= before:
+    in_seconds = bool(_SECONDS_WORD.match(value.right))
+    for before, after, units in _numbers(value):
+        if elapsed_us is None or after <= before:
             continue
-        for unit_us in (1e6, 1e3, 1.0, 1e-3):
+        for unit_us in units:
             step_us = (after - before) * unit_us
-            slack_us = max(1.5 * unit_us, 1.5e6, 0.01 * elapsed_us)
-            enough = step_us >= _FEW_SECONDS * 1e6 or (unit_us == 1e6 and in_seconds)
-            if enough and abs(step_us - elapsed_us) <= slack_us:
-                return True
             if _is_now(after * unit_us, moments) and _is_now(before * unit_us, moments):
                 return True
+            slack_us = max(1.5 * unit_us, 1.5e6, 0.01 * elapsed_us)
+            enough = step_us >= _FEW_SECONDS * 1e6 or (unit_us == _S and in_seconds)
+            if enough and abs(step_us - elapsed_us) <= slack_us:
+                return True
     return False
+
+
+def _numbers(value: Changed) -> Iterator[tuple[float, float, tuple[float, ...]]]:
+    """(before, after, units of time in microseconds) of the ways to read two numbers."""
+    before, after = value.before, value.after
+    if _NUMBER.fullmatch(before) and _NUMBER.fullmatch(after):
+        units = [_S]
+        if len(after) >= _MS_DIGITS:
+            units.append(1e3)
+        if len(after) >= _US_DIGITS:
+            units += [1.0, 1e-3]
+        yield _amount(before), _amount(after), tuple(units)
+    if len(after) >= _HEX_DIGITS and _HEX.fullmatch(before) and _HEX.fullmatch(after):
+        yield float(int(before, 16)), float(int(after, 16)), (_S, 1e3)
 
 
 def _is_now(at_us: float, moments: Moments) -> bool:
@@ -163,11 +188,3 @@ def _is_now(at_us: float, moments: Moments) -> bool:
 
 def _amount(text: str) -> float:
     return float(text.replace(",", "."))
-
-
-def _decimal(text: str) -> float | None:
-    return _amount(text) if _NUMBER.fullmatch(text) else None
-
-
-def _hexadecimal(text: str) -> float:
-    return float(int(text, 16))
