@@ -86,7 +86,7 @@ def import_log(
             with text_file(folder, texts, run.warnings) as file:
                 run.texts = file.add
                 return run.run(folder)
-    except OSError as problem:  # no right to write there, or no room
+    except OSError as problem:  # no right to write there, or the disk is full
         raise BadInput(f"{out}: the import failed: {problem.strerror or problem}") from problem
 
 
@@ -98,9 +98,8 @@ def open_or_import(
     progress: Progress | None = None,
     keep_text: bool = False,
 ) -> Trace:
-    """One cachecast Parquet as it is; anything else imported into a new Parquet in `tmp_dir`.
+    """One cachecast Parquet as it is; else, or with `skip_bad`, a new Parquet in `tmp_dir`.
 
-    With `skip_bad` a Parquet is imported too: what is left out must be counted once and for all.
     `keep_text` as in `import_log`; `imported` is its summary, None for a Parquet opened as it is.
     """
     if len(paths) == 1 and sniff(paths[0]).name == "parquet" and not skip_bad:
