@@ -11,6 +11,7 @@ from cachecast.commands import demo
 from cachecast_datasets.source import open_bytes
 from cachecast_sim.latency.documentation import tables
 
+_NEXT = "end-of-this-block"
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -31,18 +32,23 @@ def fenced(output: str) -> str:
 
 def examples(page: Path) -> str:
     """What the shell blocks of a page print, in an empty folder."""
+    return "".join(outputs(page))
+
+
+def outputs(page: Path) -> list[str]:
+    """The same, block by block; they run in one folder, one after the other."""
     blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     with tempfile.TemporaryDirectory() as folder:
         ran = subprocess.run(
-            ["bash", "-euc", "\n".join(blocks)],
+            ["bash", "-euc", f"echo {_NEXT}\n".join(blocks)],
             cwd=folder,
             env={**os.environ, "PATH": path},
             capture_output=True,
             text=True,
             check=True,
         )
-    return ran.stdout
+    return ran.stdout.split(f"{_NEXT}\n")
 
 
 def draw_demo_log(shipped: Path) -> None:
@@ -68,5 +74,8 @@ if __name__ == "__main__":
     for name in ("rates.md", "curve.md"):
         page = ROOT / "docs" / name
         fill(page, f"output of {name}", "end of output", fenced(examples(page)))
+    why = ROOT / "docs" / "why.md"
+    for name, output in zip(("why.md", "lint"), outputs(why), strict=True):
+        fill(why, f"output of {name}", f"end of output of {name}", fenced(output))
     for name, table in tables().items():
         fill(ROOT / "docs" / "latency.md", name, f"end of {name}", table)

@@ -29,6 +29,7 @@ from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
 from cachecast_pricing.rules.settings import MARK_POLICIES, RULE_KEYS
 from cachecast_sim.latency import documentation, fitted_file
 from cachecast_sim.observed_gap import CAUSES
+from cachecast_sim.why.causes import CAUSES as WHY_CAUSES
 
 RunCli = Callable[..., tuple[int, str, str]]
 PAGES = (
@@ -42,6 +43,7 @@ PAGES = (
     "sharing",
     "curve",
     "latency",
+    "why",
 )
 
 
@@ -219,6 +221,28 @@ def test_every_option_of_curve_is_documented(root: Path) -> None:
     options = {param.opts[0] for param in command.params if param.opts[0].startswith("--")}
     told = options - {"--refresh", "--force", "--skip-bad"}  # the first is the default
     assert [option for option in told if option not in documented] == []
+
+
+@pytest.mark.parametrize(("number", "name"), [(0, "why.md"), (1, "lint")])
+def test_the_examples_of_why_print_what_the_page_says(
+    root: Path, tmp_path: Path, number: int, name: str
+) -> None:
+    """`make docs` writes it anew."""
+    text = page(root, "why")
+    shown = re.search(rf"<!-- output of {name} -->\n```text\n(.*?)```\n", text, re.DOTALL)
+    blocks = re.findall(r"^```sh\n.*?^```", text, re.MULTILINE | re.DOTALL)
+    assert shown
+    assert len(blocks) == 2
+
+    out = run_examples(blocks[number], tmp_path)
+    assert shown[1].splitlines() == [line.rstrip() for line in out.splitlines()]
+
+
+def test_every_cause_is_explained(root: Path) -> None:
+    explained = rows(page(root, "why"))
+
+    assert {name for name in explained if name in WHY_CAUSES} == set(WHY_CAUSES)
+    assert all(explained[name][0].endswith(".") for name in WHY_CAUSES)
 
 
 def test_the_tables_of_the_latency_page_are_what_the_code_and_the_catalogue_hold(

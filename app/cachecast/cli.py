@@ -24,13 +24,16 @@ COMMANDS: dict[str, str] = {
     "compare": "compare",
     "curve": "curve",
     "demo": "demo",
+    "explain": "explain",
     "generate": "generate",
     "import": "import_",
+    "lint": "lint",
     "models": "models",
     "price": "price",
     "replay": "replay",
     "simulate": "simulate",
     "sql": "sql",
+    "why": "why",
 }
 
 

@@ -103,17 +103,19 @@ def open_or_import(
     tmp_dir: Path,
     progress: Progress | None = None,
     processes: int = 1,
+    keep_text: bool = False,
 ) -> Trace:
-    """One cachecast Parquet as it is; anything else imported into a new Parquet in `tmp_dir`.
+    """One cachecast Parquet as it is; else, or with `skip_bad`, a new Parquet in `tmp_dir`.
 
-    With `skip_bad` a Parquet is imported too: what is left out must be counted once and for all.
-    `processes`: see import_log. The trace's `imported` is the import's summary, None for a Parquet
+    `keep_text` and `processes` as in `import_log`; `imported` is its summary, None for a Parquet
     opened as it is.
     """
     if len(paths) == 1 and sniff(paths[0]).name == "parquet" and not skip_bad:
         return open_trace(paths[0])
     out = Path(tempfile.mkdtemp(prefix="cachecast-", dir=tmp_dir)) / "log.parquet"
-    summary = import_log(paths, out, skip_bad=skip_bad, progress=progress, processes=processes)
+    summary = import_log(
+        paths, out, skip_bad=skip_bad, progress=progress, keep_text=keep_text, processes=processes
+    )
     trace = open_trace(out)
     trace.imported = summary
     trace.warnings.extend(summary.warnings)

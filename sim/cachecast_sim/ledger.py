@@ -40,7 +40,8 @@ class LedgerRow:
 
     `observed_charge` is what the log's own usage costs at the same prices, None where the log does
     not tell every class. `long_context`: the prompt is beyond the threshold of its price band.
-    `gaps` says why prediction and observed usage differ.
+    `gaps` says why prediction and observed usage differ. `prices` are those of the request's band,
+    None where a price is missing.
     """
 
     outcome: Outcome
@@ -52,6 +53,7 @@ class LedgerRow:
     in_peak: bool = False
     observed_charge: Charge | None = None
     gaps: Sequence[Gap] = ()
+    prices: ClassPrices | None = None
 
     @property
     def request(self) -> Request:
@@ -129,7 +131,7 @@ def _priced(outcome: Outcome, pricer: Pricer) -> LedgerRow:
         paid = _with_unknown(paid, prices, outcome.unknown_tokens)
     long_context = any(at.is_long(one.prompt_tokens) for one, at in parts)
     costs = miss_costs(usage, segments, prices)
-    row = LedgerRow(outcome, ref, paid, plain, costs, long_context, moment.in_peak)
+    row = LedgerRow(outcome, ref, paid, plain, costs, long_context, moment.in_peak, prices=prices)
     if seen is not None:
         row.observed_charge = _observed_charge(seen, moment, iterations)
     return row

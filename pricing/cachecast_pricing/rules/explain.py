@@ -28,6 +28,7 @@ class Explainer:
         self.segments: list[Segment] = []
         self.candidates: tuple[str, ...] = ()
         self.evidence: dict[str, Any] = {}
+        self.earlier: Request | None = None
 
     def cover(self, end: int, reason: str, **evidence: Any) -> None:
         """Everything from where the last segment ended up to `end` tokens is for `reason`."""
@@ -47,7 +48,7 @@ class Explainer:
         named = [s.reason for s in self.segments if s.reason not in HARMLESS]
         reason = min(named, key=RANK.__getitem__) if named else None
         evidence = self.evidence or NO_EVIDENCE
-        return Explanation(tuple(self.segments), reason, self.candidates, evidence)
+        return Explanation(tuple(self.segments), reason, self.candidates, evidence, self.earlier)
 
 
 def held_index(prompt: Prompt, scope: Scope) -> int:
@@ -189,13 +190,15 @@ def _parted(work: Explainer, memory: Memory, scope: Scope, known: int, held: int
     theirs = None if nearest is None else nearest.blocks
     if earlier is None or nearest is None or theirs is None:
         return
+    work.earlier = nearest
     part = None
     if not _extends(prompt, nearest):
         part = diverge(prompt.blocks, prompt.tokens, theirs, work.limit, same_session)
     changed = changed_settings(prompt, nearest)
     if changed and held and (part is None or _settings_start(prompt, changed) <= part.start):
+        end = held if part is None else max(held, part.end)
         work.cover(
-            held, "settings_changed", settings=sorted(changed), compared_with=nearest.request_id
+            end, "settings_changed", settings=sorted(changed), compared_with=nearest.request_id
         )
     elif prompt.has_image is not None and prompt.has_image != any_image(theirs):
         end = held if part is None else max(held, part.end)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from cachecast_datasets.request import Request
+
 # In the order of judgement: a request's own reason is the first of these that holds for it.
 REASONS: tuple[str, ...] = (
     "too_many_markers", "rejected", "not_requested", "below_minimum",
@@ -48,10 +50,12 @@ class Explanation(NamedTuple):
     """Why a request did not read more: segments that cover exactly what it did not read.
 
     `reason` is None if only new text, rounding and the uncached tail remain. `candidates` are the
-    reasons that the evidence cannot tell apart; `evidence` names what was seen.
+    reasons that the evidence cannot tell apart; `evidence` names what was seen. `earlier` is the
+    request that this one was compared with, None where nothing was compared.
     """
 
     segments: tuple[Segment, ...]
     reason: str | None
     candidates: tuple[str, ...] = ()
     evidence: Mapping[str, Any] = NO_EVIDENCE
+    earlier: Request | None = None

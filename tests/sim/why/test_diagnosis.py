@@ -1,0 +1,76 @@
+"""The provider's own diagnosis in a log, held against ours: it is the truth, and we say so."""
+
+import json
+from typing import Any
+
+import pytest
+from api_calls import claude, message, pair, said, text
+from why_sketches import asked
+
+OPUS = "claude-opus-5"
+UNKNOWN: dict[str, Any] = {
+    "input_tokens": None, "cache_creation_input_tokens": None, "cache_read_input_tokens": None,
+    "output_tokens": 5,
+}  # fmt: skip
+
+
+def two_calls(told: str | None, second_system: str) -> list[dict[str, Any]]:
+    """Two calls of a session, the second with the provider's word on its miss."""
+    rows = []
+    for n, system in enumerate(("Rules. " * 1200, second_system)):
+        body = claude(system=[text(system, "5m")], messages=[said("user", f"Q{n}")])
+        more = {}
+        if n and told is not None:
+            more = {"diagnostics": {"cache_miss_reason": {"type": told}}}
+        rows.append(
+            {**pair(body, message(UNKNOWN, id=f"m{n}", **more)), "id": f"r{n}", "session": "s",
+             "start_time": f"2026-11-20T10:00:{10 * n:02}Z"}
+        )  # fmt: skip
+    return rows
+
+
+CHANGED = "Rules. " * 1100 + "One more rule. " * 40
+
+
+def test_a_diagnosis_that_fits_is_counted_as_agreeing() -> None:
+    found = asked("log", two_calls("system_changed", CHANGED))
+    (_, finding) = found.rows[-1]
+    assert (finding.cause, finding.told, finding.agrees) == ("system_changed",) * 2 + (True,)
+    assert (found.rollup.diagnoses.told, found.rollup.diagnoses.disagree) == (1, 0)
+
+
+def test_where_the_provider_says_otherwise_its_word_holds_and_ours_is_reported() -> None:
+    found = asked("log", two_calls("tools_changed", CHANGED))
+    (_, finding) = found.rows[-1]
+    assert (finding.cause, finding.agrees) == ("tools_changed", False)
+    assert finding.evidence["ours"] == "system_changed"
+    assert found.rollup.diagnoses.examples == [("r1", "tools_changed", "system_changed")]
+
+
+def test_a_coarse_word_that_ours_does_not_fit_leaves_candidates() -> None:
+    found = asked("log", two_calls("messages_changed", CHANGED))
+    (_, finding) = found.rows[-1]
+    assert finding.cause is None
+    assert "history_rewritten" in finding.candidates
+
+
+@pytest.mark.parametrize("told", ["previous_message_not_found", "unavailable", None])
+def test_a_diagnosis_that_does_not_tell_is_none(told: str | None) -> None:
+    found = asked("log", two_calls(told, CHANGED))
+    assert found.rollup.diagnoses.told == 0
+    assert found.rows[-1][1].cause == "system_changed"
+
+
+def test_under_another_model_the_providers_word_says_nothing() -> None:
+    found = asked("claude-sonnet-5", two_calls("tools_changed", CHANGED))
+    assert found.rollup.diagnoses.told == 0
+    assert found.rows[-1][1].cause == "system_changed"
+
+
+def test_openai_says_it_in_a_field_of_its_own() -> None:
+    from cachecast_sim.why.diagnosis import told_by_provider
+
+    said_so = {"type": "cache_miss", "reason": "reasoning_effort_changed"}
+    assert told_by_provider(json.dumps(said_so)) == "reasoning_effort_changed"
+    assert told_by_provider("not JSON") is None
+    assert told_by_provider("[1]") is None
