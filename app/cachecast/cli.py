@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "price": "price",
     "simulate": "simulate",
     "sql": "sql",
+    "whatif": "whatif",
 }
 
 
