@@ -73,10 +73,10 @@ def whatifs_of(
         if isinstance(changes, Path):
             fleets[text] = _fleet(changes)
             continue
-        changed = scenario
+        after = scenario
         for change in changes:
-            changed = change.scenario(changed)
-        columns |= set(Billing(changed, catalog, trace.meta).columns())
+            after = change.scenario(after)
+        columns |= set(Billing(after, catalog, trace.meta).columns())
     sessions = _sessions(trace)
 
     def run(name: str, number: int, changes: Sequence[Change]) -> Replay:

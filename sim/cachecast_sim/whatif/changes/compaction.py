@@ -114,10 +114,12 @@ def make(text: str, value: str, catalog: Catalog) -> Change:
     """The limit in tokens, and the size of a summary if it is not `SUMMARY_TOKENS`."""
     limit, _, size = value.partition(":")
     size = size or str(SUMMARY_TOKENS)
-    if not all(
-        part.isascii() and part.isdigit() and 0 < int(part) < 10**12 for part in (limit, size)
-    ):
+    if not (_count(limit) and _count(size)):
         raise BadInput(
             f"--change {text}: expected compaction=TOKENS or compaction=TOKENS:SUMMARY_TOKENS"
         )
     return Compaction(text, int(limit), int(size))
+
+
+def _count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 12 and int(text) > 0

@@ -46,8 +46,8 @@ class Prewarm(Change):
     def assumptions(self) -> list[str]:
         """Who knows when a session will start."""
         return [
-            f"{self.sent:,} prewarming requests (tools and system text, no output), each before the "
-            "first request of a session: somebody has to know when one will start"
+            f"{self.sent:,} prewarming requests (tools and system text, no output), each before "
+            "the first request of a session: somebody has to know when one will start"
         ]
 
 

@@ -1,4 +1,4 @@
-"""Values that change from request to request, out of the prefix: `volatile=drop`, `volatile=move`."""
+"""Values that change between requests, out of the prefix: `volatile=drop`, `volatile=move`."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
