@@ -3,6 +3,7 @@
     python benchmarks/transcripts.py             # 1,000 MB (seeded, in a temporary folder)
     python benchmarks/transcripts.py --mb 100
     python benchmarks/transcripts.py FOLDER      # transcripts of your own
+    python benchmarks/transcripts.py --processes 1
 
 The import runs in a process of its own, so that its peak memory is its own; the time includes
 sniffing, sorting and writing the Parquet.
@@ -10,17 +11,22 @@ sniffing, sorting and writing the Parquet.
 
 import argparse
 import json
+import multiprocessing
+import os
 import random
 import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from cachecast_datasets.importing import import_log
+from cachecast_datasets.processes import reading_processes
 
 START = 1_780_000_000.0  # seconds; 2026
 VERSION = "2.1.157"
@@ -34,31 +40,47 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--mb", type=int, default=1_000, help="how much to generate")
+    parser.add_argument("--processes", type=int, default=reading_processes(), help="who read")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        measure(arguments.folder, arguments.one)
+        measure(arguments.folder, arguments.one, arguments.processes)
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or generate(Path(temporary) / "projects", arguments.mb)
         log = Path(temporary) / "log.parquet"
         command = [sys.executable, __file__, str(folder), "--one", str(log)]
+        command += ["--processes", str(arguments.processes)]
         subprocess.run(command, check=True)
 
 
-def measure(folder: Path, log: Path) -> None:
+def measure(folder: Path, log: Path, processes: int) -> None:
     """The import, in this process: a child would inherit its peak memory."""
     files = list(folder.rglob("*.jsonl"))
     size = sum(path.stat().st_size for path in files)
-    started = time.perf_counter()
-    summary = import_log([folder], log)
-    took, cpu = time.perf_counter() - started, time.process_time()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    samples: list[int] = []
+    threading.Thread(target=sample, args=(samples,), daemon=True).start()
+    started, waiting = time.perf_counter(), os.getloadavg()[0]
+    summary = import_log([folder], log, processes=processes)
+    took, cpu = time.perf_counter() - started, sum(os.times()[:4])
     print(
         f"{size / 1e6:,.0f} MB in {len(files):,} files: {summary.rows:,} requests in {took:.1f} s "
-        f"({size / took / 1e6:.0f} MB/s, {cpu:.1f} s of processor), peak {peak:,} MB, Parquet "
-        f"{log.stat().st_size / 1e6:,.0f} MB"
+        f"({size / took / 1e6:.0f} MB/s, {cpu:.1f} s of processor), {processes} reading, peak "
+        f"{max(samples) >> 20:,} MB together, Parquet {log.stat().st_size / 1e6:,.0f} MB; load "
+        f"average {waiting:.1f} before"
     )
+
+
+def sample(samples: list[int]) -> None:
+    """Resident bytes of this process and those that help it, ten times a second (Linux)."""
+    while True:
+        total = 0
+        for process in (os.getpid(), *(p.pid for p in multiprocessing.active_children())):
+            with suppress(OSError):  # it has just ended
+                pages = Path(f"/proc/{process}/statm").read_text().split()[1]
+                total += int(pages) * resource.getpagesize()
+        samples.append(total)
+        time.sleep(0.1)
 
 
 def generate(folder: Path, megabytes: int, seed: int = 1) -> Path:

@@ -65,7 +65,8 @@ if __name__ == "__main__":
     shows = [sys.executable, "-m", "cachecast", "demo"]
     shown = subprocess.run(shows, capture_output=True, text=True, check=True).stdout
     fill(ROOT / "README.md", "demo output", "end of demo output", fenced(shown))
-    rates = ROOT / "docs" / "rates.md"
-    fill(rates, "output of rates.md", "end of output", fenced(examples(rates)))
+    for name in ("rates.md", "curve.md"):
+        page = ROOT / "docs" / name
+        fill(page, f"output of {name}", "end of output", fenced(examples(page)))
     for name, table in tables().items():
         fill(ROOT / "docs" / "latency.md", name, f"end of {name}", table)

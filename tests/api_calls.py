@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from cachecast_datasets.request import Request
+
 OPUS = "claude-opus-5"
 WHEN = "2026-11-20T10:00:00Z"
 
@@ -94,3 +96,30 @@ def claude_end(use: dict[str, Any]) -> list[dict[str, Any]]:
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": use},
         {"type": "message_stop"},
     ]
+
+
+def used(given: int, cached: int = 0, written: int = 0, out: int = 10) -> dict[str, Any]:
+    """A Chat usage object."""
+    return {
+        "prompt_tokens": given, "completion_tokens": out, "total_tokens": given + out,
+        "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
+    }  # fmt: skip
+
+
+def response(use: Any, output: Any = (), **more: Any) -> dict[str, Any]:
+    """A Responses object."""
+    return {
+        "id": "resp_1", "object": "response", "created_at": 1_795_168_800, "status": "completed",
+        "model": "gpt-5.6-sol", "output": list(output), "usage": use, **more,
+    }  # fmt: skip
+
+
+def responses(items: Any, **more: Any) -> dict[str, Any]:
+    """A Responses request."""
+    return {"model": "gpt-5.6-sol", "input": items, **more}
+
+
+def seen(request: Request) -> dict[str, int]:
+    """The classes that were observed, zeros left out."""
+    assert request.observed is not None
+    return {k: v for k, v in request.observed._asdict().items() if isinstance(v, int) and v}

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import msgspec
 import pytest
 
+from cachecast.cli import cli
 from cachecast.scenarios import SCENARIO_KEYS
 from cachecast_datasets import format_docs
 from cachecast_datasets.readers import sketch
@@ -38,6 +40,7 @@ PAGES = (
     "log-formats",
     "generate",
     "sharing",
+    "curve",
     "latency",
 )
 
@@ -196,14 +199,26 @@ def test_every_field_of_a_rates_file_is_documented(root: Path) -> None:
             assert re.search(rf"\b{field.encode_name}\b", text), field.encode_name
 
 
-def test_the_example_of_the_rates_prints_what_the_page_says(root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["rates", "curve"])
+def test_the_example_of_the_page_prints_what_it_says(root: Path, tmp_path: Path, name: str) -> None:
     """`make docs` writes it anew."""
-    text = page(root, "rates")
-    shown = re.search(r"<!-- output of rates\.md -->\n```text\n(.*?)```\n", text, re.DOTALL)
+    text = page(root, name)
+    marked = rf"<!-- output of {name}\.md -->\n```text\n(.*?)```\n"
+    shown = re.search(marked, text, re.DOTALL)
     assert shown
 
     out = run_examples(text, tmp_path)
     assert shown[1].splitlines() == [line.rstrip() for line in out.splitlines()]
+
+
+def test_every_option_of_curve_is_documented(root: Path) -> None:
+    documented = " ".join(rows(page(root, "curve")))
+    command = cli.get_command(click.Context(cli), "curve")
+    assert command is not None
+
+    options = {param.opts[0] for param in command.params if param.opts[0].startswith("--")}
+    told = options - {"--refresh", "--force", "--skip-bad"}  # the first is the default
+    assert [option for option in told if option not in documented] == []
 
 
 def test_the_tables_of_the_latency_page_are_what_the_code_and_the_catalogue_hold(

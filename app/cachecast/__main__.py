@@ -2,4 +2,5 @@
 
 from cachecast.cli import main
 
-main()
+if __name__ == "__main__":  # a process that helps with reading imports this file, too
+    main()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import pyarrow.dataset as ds
 
 from cachecast.progress import Report
+from cachecast_datasets.accounts import stored_account
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
@@ -44,16 +44,17 @@ def bills_of(
     *,
     by: Sequence[tuple[str, Key]] = (),
     where: str | None = None,
+    counted: npt.NDArray[np.bool_] | None = None,
     sinks: Sequence[RowSink] = (),
     report: Report = lambda what, done, total: None,
 ) -> list[Bill]:
     """One bill per scenario. Each row of the log is handed to every sink as soon as it is known.
 
-    `where` limits what is counted, not what the cache sees. Raises BadInput before the first
+    `where` limits what is counted, not what the cache sees; `counted` are its `matching_rows`,
+    asked for once, since a condition may draw random numbers. Raises BadInput before the first
     request for anything that a person named and that does not exist.
     """
     billings = [Billing(scenario, catalog, trace.meta) for scenario in scenarios]
-    counted = None if where is None else matching_rows(trace.path, where, trace.rows)
     bills = []
     for number, billing in enumerate(billings):
         name = billing.scenario.name
@@ -130,7 +131,7 @@ def _assumptions(bill: Bill, billing: Billing, where: str | None, trace: Trace) 
     return found + bill.totals.remarks()
 
 
-def matching_rows(path: Path, where: str, rows: int) -> npt.NDArray[np.bool_]:
+def matching_rows(trace: Trace, where: str) -> npt.NDArray[np.bool_]:
     """One truth value per row of the log: whether it matches the SQL condition.
 
     The condition is a single expression over the log's columns, and can reach nothing else.
@@ -139,16 +140,33 @@ def matching_rows(path: Path, where: str, rows: int) -> npt.NDArray[np.bool_]:
         raise BadInput("--where is empty; for instance: --where \"model = 'claude-opus-5'\"")
     try:
         with duckdb.connect(config={"python_enable_replacements": False}) as connection:
-            connection.register("log", ds.dataset(path, format="parquet"))
+            log = _log(connection, trace)
             connection.execute("SET enable_external_access = false")
             keep = duckdb.SQLExpression(where).cast(duckdb.sqltype("BOOLEAN")).alias("keep")
-            table = connection.table("log").select(keep).to_arrow_table()
+            table = log.select(keep).to_arrow_table()
     except duckdb.Error as problem:
         first_line = str(problem).strip().splitlines()[0]
         raise BadInput(f"--where {where}: {first_line}") from None
     mask = np.asarray(table.column(0).fill_null(False).to_numpy(), dtype=np.bool_)
-    assert len(mask) == rows
+    if len(mask) != trace.rows:
+        raise BadInput(
+            f"--where {where}: gives {len(mask)} values for the {trace.rows} requests, expected "
+            "one each (no count or other aggregate)"
+        )
     if not mask.any():
         hint = "; accounts are hashed at import" if "account" in where else ""
         raise BadInput(f"--where {where}: no request of the log matches{hint}")
     return mask
+
+
+def _log(connection: duckdb.DuckDBPyConnection, trace: Trace) -> duckdb.DuckDBPyRelation:
+    """The columns of the log, with keys for accounts as a run has them."""
+    log = connection.register("log", ds.dataset(trace.path, format="parquet")).table("log")
+    if "account" not in log.columns:
+        return log
+
+    def key(account: str) -> str:
+        return stored_account(account, trace.ours)
+
+    connection.create_function("account_key", key, [duckdb.sqltype("VARCHAR")], "VARCHAR")
+    return log.project("* REPLACE (account_key(account::VARCHAR) AS account)")

@@ -3,19 +3,24 @@
 Exit codes: 0 done, 1 a finding (only where a command says so), 2 bad input, 3 inconclusive.
 """
 
+import contextlib
 import errno
 import importlib
+import io
 import os
+import re
 import signal
 import sys
 
 import click
 
 from cachecast_datasets.errors import BadInput, LogError
+from cachecast_datasets.shown import shown
 
 # name on the command line -> module in cachecast.commands (which has a `command`)
 COMMANDS: dict[str, str] = {
     "bill": "bill",
+    "curve": "curve",
     "demo": "demo",
     "generate": "generate",
     "import": "import_",
@@ -57,21 +62,25 @@ def main() -> None:
     """Run the command line; bad input ends in one sentence on stderr and exit code 2."""
     if sys.stdout is None:  # closed by whoever called us
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    signal.signal(signal.SIGTERM, _interrupt)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # one output whatever the locale; JSON is UTF-8
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, _interrupt)
     try:
         status = _run(sys.argv[1:])
         sys.stdout.flush()
     except BadInput as problem:
         hint = _SKIP if isinstance(problem, LogError) and problem.skippable else ""
-        click.echo(f"cachecast: {problem}{hint}", err=True)
+        _say(f"cachecast: {problem}{hint}")
         status = 2
     except click.ClickException as problem:
         context = getattr(problem, "ctx", None)
         where = "cachecast" if context is None else context.command_path
-        click.echo(f"{where}: {problem.format_message()} See {where} --help.", err=True)
+        _say(f"{where}: {problem.format_message()} See {where} --help.")
         status = 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("cachecast: interrupted, nothing was written", err=True)
+        _say("cachecast: interrupted, nothing was written")
         status = 130
     except OSError as problem:
         if problem.errno not in _OUTPUT_IS_LOST:
@@ -80,17 +89,28 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0  # the reader of our output went away (`| head`): that is not an error
         if problem.errno != errno.EPIPE:
-            click.echo(f"cachecast: the output cannot be written: {problem.strerror}", err=True)
+            _say(f"cachecast: the output cannot be written: {problem.strerror}")
             status = 2
     sys.exit(status)
 
 
 _SKIP = "; --skip-bad leaves out what is bad and counts it"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _OUTPUT_IS_LOST = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _say(sentence: str) -> None:
+    """The sentence on stderr; the exit code stands even where nobody can read it."""
+    with contextlib.suppress(OSError):
+        click.echo(sentence, err=True)
 
 
 def _run(arguments: list[str]) -> int:
     """The exit code of the command; click's own `main` would turn a lost pipe into an error."""
+    for number, argument in enumerate(arguments, start=1):
+        if not argument.isprintable() and _SURROGATE.search(argument):
+            text = f"argument {number} is {shown(argument)}, expected valid UTF-8"
+            raise BadInput(f"{text}: rename the file, or correct the text")
     if not arguments:
         arguments = ["--help"]
     try:

@@ -16,13 +16,29 @@ notes = Console(stderr=True, highlight=False, soft_wrap=True)
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout, indented."""
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    text = msgspec.json.format(_encoded(value), indent=2)
     sys.stdout.write(text.decode() + "\n")
 
 
 def json_line(value: Any) -> str:
     """One JSON value on one line."""
-    return msgspec.json.encode(value).decode() + "\n"
+    return _encoded(value).decode() + "\n"
+
+
+def _encoded(value: Any) -> bytes:
+    """JSON, in which a name of a file that is no UTF-8 has \\udcff for its byte 0xff."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_escaped(value))
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_escaped(key): _escaped(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(inner) for inner in value]
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def print_json_line(value: Any) -> None:

@@ -173,9 +173,11 @@ def _word(value: str) -> str:
         return value
     try:
         parsed = json.loads(value)
+        if list(parsed) == ["type"]:
+            return str(parsed["type"])
+        return json.dumps(parsed, sort_keys=True)
     except (ValueError, RecursionError):
         return value
-    return str(parsed["type"]) if list(parsed) == ["type"] else json.dumps(parsed, sort_keys=True)
 
 
 def _kept(name: str, value: str) -> bool:

@@ -20,6 +20,19 @@ _HOST_ENDS = {
 }  # fmt: skip
 
 
+# A compaction is a call of its own, whose usage stands in no other response (BR-31).
+_APIS = {
+    "/messages": "anthropic", "/chat/completions": "chat", "/responses": "responses",
+    "/responses/compact": "responses",
+}  # fmt: skip
+
+
+def api_of_path(path: str | None) -> str | None:
+    """`anthropic`, `chat` or `responses`; None for a path that calls no language model."""
+    plain = (path or "").split("?")[0].rstrip("/")
+    return next((api for end, api in _APIS.items() if plain.endswith(end)), None)
+
+
 def split_url(url: str) -> tuple[str | None, str | None]:
     """(host, path) of a URL; a bare path has no host."""
     rest = url.split("://", 1)[1] if "://" in url else url

@@ -10,17 +10,19 @@ import pyarrow as pa
 from cachecast_datasets.errors import LogError, at_row
 from cachecast_datasets.limits import MAX_S, MAX_TOKENS, MAX_US, MOMENTS
 from cachecast_datasets.list_checks import list_faults
-from cachecast_datasets.masks import Fault, beyond, not_among, nulls
+from cachecast_datasets.masks import Fault, Mask, beyond, not_among, nulls
 from cachecast_datasets.request import CACHE_MODES, COST_KINDS, STATUSES
 from cachecast_datasets.shown import shown
 
-__all__ = ["CHEAP", "Bad", "RowChecker", "refuse", "shown"]
+__all__ = ["CHEAP", "FLAT", "Bad", "RowChecker", "broken_rows", "refuse", "shown"]
 
 _SECONDS = ("arrival_uncertainty_s", "first_token_s", "end_s", "think_time_s")
 _COUNTS = ("prompt_tokens", "output_tokens", "tools_tokens", "system_tokens")
 _WORDS = {"status": STATUSES, "cache_mode": CACHE_MODES}
 # flat columns, which cost next to nothing to read: they are checked whoever asks for what
 CHEAP = (*_SECONDS, *_COUNTS, *_WORDS, "attempt", "token_block_size")
+# all columns without lists, in which readers may let through what no log holds
+FLAT = ("request_id", "arrival", *CHEAP, "observed")
 Bad = Callable[[LogError], None]
 _Numbers = npt.NDArray[np.int64]
 
@@ -28,6 +30,22 @@ _Numbers = npt.NDArray[np.int64]
 def refuse(problem: LogError) -> None:
     """What to do with a bad row unless somebody asked to skip: stop."""
     raise problem
+
+
+def broken_rows(batch: pa.RecordBatch, tell: Callable[[int, str, str], None]) -> Mask:
+    """Which rows break the schema; `tell` hears of each once: (row, problem, kind of fault)."""
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    wrong = np.zeros(batch.num_rows, dtype=bool)
+    for fault in _faults(columns):
+        if not fault.rows.any():
+            continue
+        for row in np.flatnonzero(fault.rows & ~wrong).tolist():
+            field, value = _found(fault, columns, row)
+            accepted = fault.accepted
+            accepted = accepted if isinstance(accepted, str) else accepted(row)
+            tell(row, f"{field} is {value}, expected {accepted}", f"bad {fault.column}")
+        wrong |= fault.rows
+    return wrong
 
 
 class RowChecker:
@@ -44,19 +62,11 @@ class RowChecker:
 
         `numbers` are the rows' numbers in the file, from 1; those of the rest are returned.
         """
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        wrong = np.zeros(batch.num_rows, dtype=bool)
-        for fault in _faults(columns):
-            if not fault.rows.any():
-                continue
-            for row in np.flatnonzero(fault.rows & ~wrong).tolist():
-                field, value = _found(fault, columns, row)
-                accepted = fault.accepted
-                accepted = accepted if isinstance(accepted, str) else accepted(row)
-                text = f"{field} is {value}, expected {accepted}"
-                reason = f"bad {fault.column}"
-                self._bad(at_row(self._source, int(numbers[row]), text, reason))
-            wrong |= fault.rows
+
+        def tell(row: int, problem: str, reason: str) -> None:
+            self._bad(at_row(self._source, int(numbers[row]), problem, reason))
+
+        wrong = broken_rows(batch, tell)
         if wrong.any():
             batch, numbers = batch.filter(pa.array(~wrong)), numbers[~wrong]
         return self._in_order(batch, numbers)
@@ -133,8 +143,9 @@ def _counts(array: pa.Array, name: str) -> Iterator[Fault]:
 
 
 def _observed_faults(array: pa.StructArray) -> Iterator[Fault]:
-    for field in array.type:
-        name, child = f"observed.{field.name}", array.field(field.name)
+    # flattened, a field of a row without `observed` is null, whatever lies in its place
+    for field, child in zip(array.type, array.flatten(), strict=True):
+        name = f"observed.{field.name}"
         if pa.types.is_integer(field.type):
             for fault in _counts(child, name):
                 yield fault._replace(found=_child(child, name))

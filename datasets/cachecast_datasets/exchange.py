@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cachecast_datasets.callers import session_of, where
+from cachecast_datasets.callers import api_of_path, session_of, where
 from cachecast_datasets.hashing import token_block_hashes
 from cachecast_datasets.prompts import anthropic as anthropic_prompts
 from cachecast_datasets.prompts import openai as openai_prompts
@@ -184,13 +184,9 @@ class Reading:
 
 def api_of(exchange: Exchange) -> str:
     """`anthropic`, `chat` or `responses`. ValueError if nothing tells."""
-    path = (exchange.path or "").split("?")[0].rstrip("/")
-    if path.endswith("/messages"):
-        return "anthropic"
-    if path.endswith("/chat/completions"):
-        return "chat"
-    if path.endswith("/responses"):
-        return "responses"
+    by_path = api_of_path(exchange.path)
+    if by_path is not None:
+        return by_path
     reply, body = exchange.reply, exchange.body or {}
     if isinstance(reply, Stream):
         if reply.api is not None:
@@ -198,7 +194,7 @@ def api_of(exchange: Exchange) -> str:
     elif reply is not None:
         if reply.get("type") in ("message", "error"):
             return "anthropic"
-        if reply.get("object") == "response":
+        if reply.get("object") in ("response", "response.compaction"):
             return "responses"
         if "choices" in reply:
             return "chat"
@@ -209,8 +205,8 @@ def api_of(exchange: Exchange) -> str:
         own = "system" in body or "anthropic_version" in body or "claude" in name.lower()
         return "anthropic" if own and "/" not in name else "chat"
     raise ValueError(
-        "neither the request nor the response is one of Anthropic Messages, OpenAI Chat "
-        "Completions and OpenAI Responses"
+        "neither the request nor the response tells its API, expected Anthropic Messages, OpenAI "
+        "Chat Completions or OpenAI Responses"
     )
 
 
@@ -223,8 +219,9 @@ def _rendered(api: str, body: Mapping[str, Any]) -> Rendered:
 
 
 def _reply(api: str, exchange: Exchange, rendered: Rendered) -> Reply:
-    reply, ended = exchange.reply, None
+    reply, ended, broken = exchange.reply, None, 0
     if isinstance(reply, Stream):
+        broken = reply.broken
         if api == "anthropic":
             whole, ended = anthropic_replies.merged(reply.events)
         elif api == "chat":
@@ -243,6 +240,9 @@ def _reply(api: str, exchange: Exchange, rendered: Rendered) -> Reply:
         made.status = by_code
     elif ended is not None and made.status == "ok":
         made.status = ended
+    if broken and made.status != "aborted":  # where it broke off, a cut last event says no more
+        made.answer = []
+        made.notes.append("a stream with an event that is no JSON object: its answer is unknown")
     if made.status == "aborted" and made.observed is None:
         made.notes.append("a stream that broke off before its usage: unknown, not zero")
     return made

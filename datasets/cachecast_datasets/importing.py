@@ -15,11 +15,12 @@ from cachecast_datasets.accounts import account_key
 from cachecast_datasets.anonymising import Anonymiser, from_first_arrival
 from cachecast_datasets.batching import batched
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
+from cachecast_datasets.checks import FLAT, broken_rows
 from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.decode import requests_of
-from cachecast_datasets.duplicates import duplicate_ids, places_of
+from cachecast_datasets.duplicate_rows import repeated_rows
 from cachecast_datasets.encode import batch_of, boundaries_column
-from cachecast_datasets.errors import BadInput, LogError
+from cachecast_datasets.errors import BadInput, LogError, at
 from cachecast_datasets.exchange import Texts
 from cachecast_datasets.limits import MAX_US
 from cachecast_datasets.log_output import is_mooncake, write_log
@@ -27,8 +28,8 @@ from cachecast_datasets.outputs import check_output
 from cachecast_datasets.readers.reader import Reader
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import SCHEMA, LogMeta, merged_meta
+from cachecast_datasets.row_places import RowPlaces
 from cachecast_datasets.secrets import cleaned
-from cachecast_datasets.shown import shown
 from cachecast_datasets.sorting import ORDER, SOURCE, ArrivalSorter
 from cachecast_datasets.source import Source, scopes
 from cachecast_datasets.sources import size_of, sniff
@@ -56,6 +57,7 @@ def import_log(
     force: bool = False,
     anonymise: Anonymiser | None = None,
     progress: Progress | None = None,
+    processes: int = 1,
 ) -> ImportSummary:
     """Read `sources` (any format of READERS), merge them by arrival and write `out`.
 
@@ -65,7 +67,9 @@ def import_log(
     it no text is stored. `tokenizer` counts the tokens of texts, else their bytes do. `out`
     appears whole or not at all, and is not overwritten without `force` (BadInput). With `anonymise`
     ids and contents become salted hashes, times count from the first arrival, and an `out` that
-    ends in .jsonl gets the Mooncake shape.
+    ends in .jsonl gets the Mooncake shape. More than one of `processes` read large folders of
+    transcripts together, with the same result: then the main module must be importable without
+    effect (`if __name__ == "__main__":`), as multiprocessing asks of every script.
     """
     check_output(out, sources, force)
     texts = text_path(out) if keep_text else None
@@ -77,6 +81,7 @@ def import_log(
     run = _Import(readers, out, skip_bad, spread_s, seed, progress or (lambda what, done, of: None))
     run.anonymise = anonymise
     run.tokenizer = tokenizer
+    run.processes = processes
     if texts is None and left_behind(out):
         run.warnings.append(f"{text_path(out)} holds the texts of an earlier import")
     try:
@@ -96,16 +101,18 @@ def open_or_import(
     skip_bad: bool = False,
     tmp_dir: Path,
     progress: Progress | None = None,
+    processes: int = 1,
 ) -> Trace:
     """One cachecast Parquet as it is; anything else imported into a new Parquet in `tmp_dir`.
 
     With `skip_bad` a Parquet is imported too: what is left out must be counted once and for all.
-    The trace's `imported` is the import's summary, None for a Parquet opened as it is.
+    `processes`: see import_log. The trace's `imported` is the import's summary, None for a Parquet
+    opened as it is.
     """
     if len(paths) == 1 and sniff(paths[0]).name == "parquet" and not skip_bad:
         return open_trace(paths[0])
     out = Path(tempfile.mkdtemp(prefix="cachecast-", dir=tmp_dir)) / "log.parquet"
-    summary = import_log(paths, out, skip_bad=skip_bad, progress=progress)
+    summary = import_log(paths, out, skip_bad=skip_bad, progress=progress, processes=processes)
     trace = open_trace(out)
     trace.imported = summary
     trace.warnings.extend(summary.warnings)
@@ -133,13 +140,14 @@ class _Import:
         self._skipped = SkipTally()
         self._tally = Tally()
         self._metas: list[LogMeta] = []
-        self._files: list[tuple[str, bool]] = []  # (file, whether its rows are lines)
+        self._places = RowPlaces()
         self._names = ContentNames()
         self.anonymise: Anonymiser | None = None
         self._seen: set[int] = set()
         self._have_boundaries: set[int] = set()  # the sources whose rows need none made
         self.warnings: list[str] = []
         self.tokenizer: Tokenizer | None = None
+        self.processes = 1
         self.texts: Texts | None = None
 
     def run(self, folder: Path) -> ImportSummary:
@@ -163,22 +171,23 @@ class _Import:
                 names=self._names,
                 lost=self._skipped.problem,
                 seen=self._seen,
+                processes=self.processes,
             )
-            before = len(self._files)
+            before = len(self._places)
             for rows in batched(self._prepared(source, reader)):
                 requests, files = zip(*rows, strict=True)
                 if self.anonymise is not None:
                     self.anonymise.requests(requests)
-                sorter.add(cleaned(batch_of(requests)), files)
+                sorter.add(*self._sound(cleaned(batch_of(requests)), files))
             done += size_of(path)
             if source.has_boundaries:
-                self._have_boundaries.update(range(before, len(self._files)))
+                self._have_boundaries.update(range(before, len(self._places)))
             self._metas.append(source.meta or reader.meta)
             self.warnings.extend(source.notes)
         meta = merged_meta(self._metas, [path for path, _ in self._readers])
         if self._spread_s is not None and meta.time_origin == "absolute":
             raise BadInput("--spread shifts logs with relative times, but this log's are absolute")
-        dropped = self._duplicates(sorter)
+        dropped = repeated_rows(sorter, self._places, self._bad)
         merged = sorter.merged()
         if self.anonymise is not None:
             meta, merged = self.anonymise.meta(meta), from_first_arrival(merged)
@@ -207,47 +216,22 @@ class _Import:
                 if request.arrival_us > MAX_US:
                     problem = f"--spread {self._spread_s:g} moves a request beyond 10^10 s"
                     raise BadInput(f"{source.label}: {problem}, expected a shorter one")
-            label = source.label if source.file is None else str(source.file)
-            if not self._files or self._files[-1][0] != label:
-                self._files.append((label, source.file is None))
-            yield request, len(self._files) - 1
+            yield request, self._places.number_of(source)
 
-    def _duplicates(self, sorter: ArrivalSorter) -> npt.NDArray[np.int64]:
-        """The input order numbers of rows whose id an earlier row has. LogError unless skipping."""
-        names = ["request_id", "source_line", ORDER, SOURCE]
+    def _sound(
+        self, batch: pa.RecordBatch, files: Sequence[int]
+    ) -> tuple[pa.RecordBatch, Sequence[int]]:
+        """The rows that can be read back: what a reader lets through, the log may not hold."""
 
-        def ids() -> Iterator[pa.Array]:
-            for batch in sorter.columns(names):
-                yield batch.column(0)
+        def tell(row: int, problem: str, reason: str) -> None:
+            line = batch.column("source_line")[row].as_py()
+            self._bad(at(*self._places.place(files[row], line), problem, reason))
 
-        pairs = list(duplicate_ids(ids, sorter.rows))
-        if not pairs:
-            return np.empty(0, dtype=np.int64)
-        wanted = {index for _, first, later in pairs for index in (first, later)}
-        places = dict(places_of(sorter.columns(names), wanted))
-        groups: dict[str, set[tuple[int, str]]] = {}
-        for value, first, later in pairs:
-            groups.setdefault(value, set()).update((places[first], places[later]))
-        dropped = []
-        for value, members in groups.items():
-            (_, kept), *others = sorted(members)
-            for order, place in others:
-                self._bad(self._duplicate(value, kept, place))
-                dropped.append(order)
-        return np.array(dropped, dtype=np.int64)
-
-    def _duplicate(self, value: str, kept: str, place: str) -> LogError:
-        def spelled(text: str) -> str:
-            number, line = text.split(":")
-            file, has_lines = self._files[int(number)]
-            return f"{file} line {line}" if has_lines else file
-
-        problem = (
-            f"request_id is {shown(value)}, which {spelled(kept)} already has; expected unique ids"
-        )
-        error = LogError(f"{spelled(place)}: {problem}")
-        error.reason = "duplicate id"
-        return error
+        wrong = broken_rows(batch.select(FLAT), tell)
+        if not wrong.any():
+            return batch, files
+        kept = [file for file, out in zip(files, wrong.tolist(), strict=True) if not out]
+        return batch.filter(pa.array(~wrong)), kept
 
     def _finished(
         self, merged: Iterator[pa.RecordBatch], rows: int, dropped: npt.NDArray[np.int64]

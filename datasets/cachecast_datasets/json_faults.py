@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.json_depth import MOST_LEVELS, is_too_deep
 from cachecast_datasets.repeated_keys import repeated_key
 from cachecast_datasets.shown import Literal, named, shown
 
@@ -39,7 +40,7 @@ def decode(
 
     `names` are the names of positions in the innermost arrays (a sketch's prompt items), `keys`
     the known keys by the field whose value has them ("" is the whole object).
-    `is_part`: a part of JSON that was decoded here before, where no key stood twice.
+    `is_part`: a part of JSON that was decoded here before, so no key stands twice in it.
     """
     try:
         value = decoder.decode(data)
@@ -49,7 +50,11 @@ def decode(
         raise _malformed(problem, data, source, line) from problem
     except RecursionError as problem:
         raise too_deep(source, line) from problem
-    repeated = None if is_part else repeated_key(data)
+    if is_part:
+        return value
+    if is_too_deep(data):
+        raise too_deep(source, line)
+    repeated = repeated_key(data)
     if repeated is not None:
         text = f"{named(repeated)} is there twice in one object, expected once"
         raise at(source, line, text, "repeated key")
@@ -58,7 +63,8 @@ def decode(
 
 def too_deep(source: str, line: int | None) -> LogError:
     """The fault of JSON that nests deeper than it can be read."""
-    return at(source, line, "the JSON is nested too deep, expected at most 100 levels", "too deep")
+    text = f"the JSON is nested too deep, expected at most {MOST_LEVELS} levels"
+    return at(source, line, text, "too deep")
 
 
 def _invalid(

@@ -7,7 +7,7 @@ ids are 64-bit hashes of salted hashes.
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -135,4 +135,5 @@ def mooncake_writer(path: Path, keeps_partial_block: bool) -> Iterator[MooncakeW
     except OSError as problem:
         raise BadInput(f"{path}: cannot be written: {problem.strerror or problem}") from problem
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # a read-only folder refuses even what is not there
+            partial.unlink()

@@ -20,7 +20,7 @@ def check_output(out: Path, sources: Sequence[Path], force: bool) -> None:
         why = getattr(problem, "strerror", None) or str(problem)
         raise BadInput(f"{out}: cannot be written ({why}), expected another name") from problem
     if not out.parent.is_dir():
-        raise BadInput(f"{out}: there is no folder {out.parent}")
+        raise BadInput(f"{out}: there is no folder {out.parent}, expected one that is there")
     if state is None:
         return
     if stat.S_ISLNK(state.st_mode):

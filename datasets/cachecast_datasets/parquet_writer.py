@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 
@@ -150,4 +150,5 @@ def log_writer(path: Path, meta: LogMeta, folder: Path | None = None) -> Iterato
     except OSError as problem:
         raise BadInput(f"{path}: cannot be written: {problem.strerror or problem}") from problem
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # a read-only folder refuses even what is not there
+            partial.unlink()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 # Numbers, commas and white space go first: of a file of block ids nearly nothing is left. Keys may
@@ -11,6 +12,9 @@ _FILLER = b"0123456789, \t\r\n"
 _TOKEN = re.compile(rb'([{}])|"([^"]*)"(:?)')
 
 
+_REMEMBERED_BYTES = 2048  # of a skeleton; longer ones are rarely met again
+
+
 class _RepeatedError(Exception):
     pass
 
@@ -18,10 +22,11 @@ class _RepeatedError(Exception):
 def repeated_key(data: bytes) -> str | None:
     """A key that one object of `data` (valid JSON) has twice, None if there is none.
 
-    About 0.3 µs for each string in it, and 1 ns a byte.
+    About 0.1 µs for each string in it, and 3 ns a byte.
     """
-    thin = data.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _FILLER)
-    if not _suspect(thin):
+    skeleton = _skeleton(data)
+    short = len(skeleton) <= _REMEMBERED_BYTES
+    if not (_remembered(skeleton) if short else _suspect(skeleton)):
         return None
     try:
         json.loads(data.decode(), object_pairs_hook=_pairs, parse_int=str, parse_float=str)
@@ -32,9 +37,20 @@ def repeated_key(data: bytes) -> str | None:
     return None
 
 
-def _suspect(thin: bytes) -> bool:
+def _skeleton(data: bytes) -> bytes:
+    """`data` without its values: the same for most lines of a log, so that few are looked at."""
+    thin = data.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _FILLER)
+    parts = thin.split(b'"')  # every second one is a string
+    parts[1::2] = [
+        text if after.startswith(b":") else b""
+        for text, after in zip(parts[1::2], parts[2::2], strict=True)
+    ]
+    return b'"'.join(parts)
+
+
+def _suspect(skeleton: bytes) -> bool:
     open_objects: list[set[bytes]] = []
-    for brace, key, colon in _TOKEN.findall(thin):
+    for brace, key, colon in _TOKEN.findall(skeleton):
         if colon:
             known = open_objects[-1]
             if key in known or b"\\" in key:
@@ -45,6 +61,9 @@ def _suspect(thin: bytes) -> bool:
         elif brace:
             open_objects.pop()
     return False
+
+
+_remembered = lru_cache(1 << 12)(_suspect)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> None:

@@ -1,25 +1,16 @@
 """One input of an import: its bytes, its lines and what happens to bad ones."""
 
-import gzip
-import io
-import os
-import stat
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
-
-import zstandard
 
 from cachecast_datasets.checks import Bad, refuse
 from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.files import cannot_be_read, unreadable
+from cachecast_datasets.packed import DAMAGED, bytes_read, damaged, open_bytes, unpacked_name
 from cachecast_datasets.request_log import LogMeta
-from cachecast_datasets.shown import shown
 from cachecast_datasets.tokenizers import Tokenizer
-
-GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(slots=True)
@@ -37,7 +28,8 @@ class Source:
     `lost` is called with each line that a crash destroyed, in formats where that is no error: it is
     counted and named, never raised. `has_boundaries`: the reader's requests with content blocks
     come with their boundaries. `seen` holds the ids of an import's earlier requests (128-bit
-    hashes), for formats whose files copy each other's lines.
+    hashes), for formats whose files copy each other's lines. `processes`: how many may
+    read at once.
     """
 
     path: Path
@@ -57,6 +49,7 @@ class Source:
     texts: Callable[[str, Sequence[str], Sequence[str]], None] | None = None
     has_boundaries: bool = False
     seen: set[int] = field(default_factory=set)
+    processes: int = 1
 
     def __post_init__(self) -> None:
         self.scope = self.scope or unpacked_name(self.path.name)
@@ -67,12 +60,9 @@ class Source:
         return str(self.path)
 
 
-def unpacked_name(name: str) -> str:
-    """A file's name without `.gz` or `.zst`: packing a file does not make it another source."""
-    for ending in (".gz", ".zst"):
-        if name.endswith(ending) and name != ending:
-            return name.removesuffix(ending)
-    return name
+def as_text(name: str) -> str:
+    """A file's name for ids, with \\udcff for a byte 0xff that is no UTF-8."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def scopes(paths: Sequence[Path]) -> list[str]:
@@ -81,126 +71,6 @@ def scopes(paths: Sequence[Path]) -> list[str]:
     distinct = set(paths)
     alone = {name for name in names if sum(unpacked_name(p.name) == name for p in distinct) == 1}
     return [name if name in alone else str(path) for name, path in zip(names, paths, strict=True)]
-
-
-def ignored(problem: LogError) -> None:
-    """For those who only look: the reader will tell of the fault."""
-
-
-def files_below(folder: Path, endings: tuple[str, ...], bad: Bad = ignored) -> list[Path]:
-    """The files of these endings below `folder`, in a fixed order, links and odd ones included.
-
-    `bad` is told of a folder that may not be read.
-    """
-
-    def closed(problem: OSError) -> None:
-        bad(cannot_be_read(Path(problem.filename), problem))
-
-    return sorted(
-        Path(place, name)
-        for place, _, names in os.walk(folder, onerror=closed)
-        for name in names
-        if name.endswith(endings)
-    )
-
-
-def unreadable(path: Path) -> LogError | None:
-    """Why `path` cannot be read as a file or folder, None if it looks as if it can."""
-    try:
-        mode = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        what = "is a link to nothing" if path.is_symlink() else "no such file or folder"
-        accepted = ", expected a file" if path.is_symlink() else ""
-        return at(str(path), None, what + accepted, "missing file")
-    except (OSError, ValueError) as problem:
-        return cannot_be_read(path, problem)
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-        return None
-    text = (
-        "is a pipe or a device, which cannot be read twice, expected a file or a folder; "
-        "write it to a file first"
-    )
-    return at(str(path), None, text, "unreadable")
-
-
-def cannot_be_read(path: Path, problem: OSError | ValueError) -> LogError:
-    """The sentence for a file that the system does not let us read."""
-    why = getattr(problem, "strerror", None) or str(problem)
-    name = shown(str(path)) if "\0" in str(path) else str(path)
-    return at(name, None, f"cannot be read ({why}), expected a readable file", "unreadable")
-
-
-def open_bytes(path: Path) -> BinaryIO:
-    """The content of `path`, uncompressed on the fly if it starts like gz or zst.
-
-    Reading from a compressed file that ends early raises EOFError.
-    """
-    raw = path.open("rb")
-    magic = raw.read(4)
-    raw.seek(0)
-    if magic.startswith(GZIP_MAGIC):
-        raw.close()  # a GzipFile closes only what it opened
-        return io.BufferedReader(_Gzip(path), 1 << 17)
-    if magic.startswith(ZSTD_MAGIC):
-        return io.BufferedReader(_Zstd(raw), 1 << 20)
-    return raw
-
-
-class _Gzip(io.RawIOBase):
-    """A gz stream that hands on all data before the place where it ends early."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = gzip.GzipFile(path, "rb")
-        self._raw = self._file.fileobj
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: bytearray | memoryview) -> int:  # type: ignore[override]
-        data = self._file.read1(len(target))  # GzipFile.readinto would go on, and lose it
-        target[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-class _Zstd(io.RawIOBase):
-    """A zst stream that, unlike zstandard's own reader, notices when a frame is cut short."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-        self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._started = False
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: bytearray | memoryview) -> int:  # type: ignore[override]
-        while not self._ready:
-            if self._frame.eof:
-                rest = self._frame.unused_data
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
-                self._started = False
-            else:
-                rest = b""
-            data = rest or self._raw.read(1 << 17)
-            if not data:
-                if self._started:
-                    raise EOFError("zst cut short")
-                return 0
-            self._started = True
-            self._ready = self._frame.decompress(data)
-        count = min(len(target), len(self._ready))
-        target[:count] = self._ready[:count]
-        self._ready = self._ready[count:]
-        return count
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
 
 
 def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
@@ -230,7 +100,7 @@ def lines_of(
             if number == 1 and line.startswith(b"\xef\xbb\xbf"):
                 line = line[3:]
             if number % 256 == 0:
-                position(_raw_position(stream))
+                position(bytes_read(stream))
             if not line.strip():
                 continue
             wrong = utf8_fault(line)
@@ -238,18 +108,12 @@ def lines_of(
                 yield number, line
             else:
                 not_text(at(str(path), number, wrong, "invalid UTF-8"))
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+    except DAMAGED as problem:
         bad(damaged(str(path), number, problem))
     except OSError as problem:
         bad(cannot_be_read(path, problem))
     finally:
         stream.close()
-
-
-def _raw_position(stream: BinaryIO) -> int:
-    """How far the file itself has been read, compressed bytes included."""
-    packed = getattr(getattr(stream, "raw", None), "_raw", None)
-    return int((packed or stream).tell())
 
 
 def read_whole(source: Source, path: Path) -> bytes:
@@ -260,7 +124,7 @@ def read_whole(source: Source, path: Path) -> bytes:
     try:
         with open_bytes(path) as stream:
             data = stream.read()
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+    except DAMAGED as problem:
         raise damaged(str(path), 0, problem) from problem
     except OSError as problem:
         raise cannot_be_read(path, problem) from problem
@@ -272,17 +136,6 @@ def read_whole(source: Source, path: Path) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def damaged(label: str, lines: int, problem: Exception) -> LogError:
-    """The message for compressed data that end early or are broken."""
-    what = (
-        "the compressed data end early (a file cut short)"
-        if isinstance(problem, EOFError)
-        else f"the compressed data are damaged ({problem})"
-    )
-    after = f" after {lines} whole lines" if lines else ""
-    return at(label, None, f"{what}{after}, expected a complete gz or zst file", "cut short")
-
-
 def utf8_fault(data: bytes) -> str | None:
     """What is wrong with `data` as UTF-8, None if nothing is."""
     if data.isascii():
@@ -291,5 +144,5 @@ def utf8_fault(data: bytes) -> str | None:
         data.decode()
     except UnicodeDecodeError as problem:
         byte = data[problem.start]
-        return f"byte {problem.start + 1} is 0x{byte:02x}, which is not valid UTF-8"
+        return f"byte {problem.start + 1} is 0x{byte:02x}, which is not valid UTF-8, expected UTF-8"
     return None

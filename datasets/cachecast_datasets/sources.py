@@ -1,56 +1,53 @@
 """Which log formats there are, and which of them a file is: by content, never by its name.
 
-To add a format, write one file in `readers/` and enter its READER here.
+To add a format, write one file in `readers/` and enter its name and module here.
 """
 
-import gzip
 import json
 import re
-import zlib
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
-import zstandard
 
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.files import bytes_of, cannot_be_read, unreadable
 from cachecast_datasets.heads import WRAPPERS, csv_columns, row_keys
-from cachecast_datasets.readers import (
-    anthropic_batch,
-    azure_csv,
-    cachecast_parquet,
-    claude_code,
-    codex,
-    har,
-    kv_cache_tester,
-    kv_cache_tester_merged,
-    langfuse,
-    litellm,
-    lmcache,
-    mooncake,
-    openai_batch,
-    openrouter,
-    otel,
-    provider_pairs,
-    sharegpt,
-    sketch,
-    token_ids,
-    tracelab,
-)
+from cachecast_datasets.packed import DAMAGED, damaged, open_bytes, start_of
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.shown import named
-from cachecast_datasets.source import cannot_be_read, damaged, open_bytes, unreadable
 
-READERS: dict[str, Reader] = {
-    module.READER.name: module.READER
-    for module in (
-        cachecast_parquet, sketch, mooncake, kv_cache_tester, kv_cache_tester_merged, token_ids,
-        litellm, langfuse, otel, openrouter, azure_csv, lmcache, sharegpt, tracelab,
-        har, openai_batch, anthropic_batch, provider_pairs,
-        claude_code, codex,
-    )
+# name -> module in `readers`, in the order in which files are asked
+_MODULES = {
+    "sketch": "sketch", "mooncake": "mooncake", "kv-cache-tester": "kv_cache_tester",
+    "kv-cache-tester-merged": "kv_cache_tester_merged", "token-ids": "token_ids",
+    "litellm": "litellm", "langfuse": "langfuse", "otel": "otel", "openrouter": "openrouter",
+    "azure": "azure_csv", "lmcache": "lmcache", "sharegpt": "sharegpt", "tracelab": "tracelab",
+    "har": "har", "openai-batch": "openai_batch", "anthropic-batch": "anthropic_batch",
+    "provider-json": "provider_pairs", "claude-code": "claude_code", "codex": "codex",
+    "parquet": "cachecast_parquet",
 }  # fmt: skip
+
+
+class _Readers(Mapping[str, Reader]):
+    """The readers by name. A module is imported when its reader is asked for: most files are known
+    by one of the first, and all of them together take longer to import than a small log to read."""
+
+    def __getitem__(self, name: str) -> Reader:
+        reader = import_module(f"cachecast_datasets.readers.{_MODULES[name]}").READER
+        assert isinstance(reader, Reader)
+        assert reader.name == name
+        return reader
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+READERS: Mapping[str, Reader] = _Readers()
 
 _HEAD_BYTES = 1 << 16
 _LONGEST_LINE = 1 << 28
@@ -115,11 +112,7 @@ def size_of(path: Path) -> int:
     """The bytes of a file, or of the session files of a folder; what cannot be read counts 0."""
     readers = [reader.files for reader in READERS.values() if reader.files is not None]
     files = {file for files in readers for file in files(path)} if path.is_dir() else {path}
-    total = 0
-    for file in files:
-        with suppress(OSError):  # the reader says so
-            total += file.stat().st_size
-    return total
+    return sum(map(bytes_of, files))
 
 
 def head_of(path: Path) -> Head:
@@ -128,9 +121,8 @@ def head_of(path: Path) -> Head:
     if fault is not None:
         raise fault
     try:
-        with open_bytes(path) as stream:
-            magic = _first_bytes(stream)
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+        magic = start_of(path, _HEAD_BYTES)
+    except DAMAGED as problem:
         raise damaged(str(path), 0, problem) from problem
     except OSError as problem:
         raise cannot_be_read(path, problem) from problem
@@ -150,18 +142,6 @@ def head_of(path: Path) -> Head:
     return Head(path, magic, keys, wrapped, values=values)
 
 
-def _first_bytes(stream: BinaryIO) -> bytes:
-    """The first _HEAD_BYTES, or what there is before compressed data end early."""
-    data = b""
-    try:
-        while len(data) < _HEAD_BYTES and (piece := stream.read1(1 << 12)):  # type: ignore[attr-defined]
-            data += piece
-    except EOFError:
-        if not data:
-            raise
-    return data[:_HEAD_BYTES]
-
-
 def _first_object(path: Path) -> dict[str, msgspec.Raw]:
     """The first object: of the first line or of the whole file; nothing if it is broken."""
     try:
@@ -174,9 +154,7 @@ def _first_object(path: Path) -> dict[str, msgspec.Raw]:
             except msgspec.DecodeError:
                 if len(line) < 3 or line.rstrip() == b'{"log": {':  # printed over several lines
                     return _OBJECT.decode(line + stream.read(_LONGEST_LINE))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, EOFError, OSError):
-        pass
-    except (zlib.error, zstandard.ZstdError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError, *DAMAGED):
         pass
     return {}
 
@@ -186,7 +164,7 @@ def _first_item(head: bytes) -> dict[str, msgspec.Raw]:
     text = head[1:].decode(errors="ignore").lstrip()
     try:
         item, _ = json.JSONDecoder().raw_decode(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(item, dict):
         return {}

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cachecast_datasets.accounts import without_accounts
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
 from cachecast_datasets.checks import CHEAP, Bad, RowChecker, refuse
 from cachecast_datasets.conform import check_columns, conformed, readable
@@ -99,6 +100,8 @@ class Trace:
     ) -> Iterator[pa.RecordBatch]:
         """The same rows as checked Arrow batches in SCHEMA's types, at most BATCH_ROWS each.
 
+        Without secrets, and with keys for accounts whoever wrote the file.
+
         `bad` gets a LogError for each row that breaks the schema or the order; where it returns,
         the row is left out.
         """
@@ -113,7 +116,8 @@ class Trace:
             sound, kept = checker.sound(batch, numbers)
             if self.ours and "boundaries" in wanted and sound.column("boundaries").null_count:
                 sound = self._with_boundaries(sound, kept, bad)
-            yield cleaned(sound if len(names) == len(asked) else sound.select(asked))
+            kept_columns = sound if len(names) == len(asked) else sound.select(asked)
+            yield without_accounts(cleaned(kept_columns), self.ours)
 
     def _conformed(
         self, names: list[str], bad: Bad
@@ -163,7 +167,9 @@ class Trace:
             encoded = ["boundaries.list.element.name"] if self._exact else None
             return pq.ParquetFile(self.path, read_dictionary=encoded)
         except FileNotFoundError as problem:
-            raise at(str(self.path), None, "no such file") from problem
+            raise at(
+                str(self.path), None, "no such file, expected a cachecast request log"
+            ) from problem
         except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise at(
                 str(self.path),

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.small_file import read_small
 from cachecast_pricing.catalog_checks import moment
 from cachecast_pricing.catalog_file import ProviderFile, cards_of, first_day, read_provider_file
 from cachecast_pricing.catalog_overlay import laid_over
@@ -33,10 +34,8 @@ class DatedCard:
 
 
 class Catalog:
-    """All rate cards; `newest` is the latest day on which one of them was read.
-
-    `notes` say what negotiated prices add: models and providers that are not in the shipped files.
-    """
+    """All rate cards; `newest` is the latest day on which one of them was read. `notes` say what
+    negotiated prices add: models and providers that are not in the shipped files."""
 
     newest: date
     notes: tuple[str, ...]
@@ -290,10 +289,11 @@ def load_catalog(overrides: Path | None = None) -> Catalog:
     if overrides is None:
         return _shipped()
     try:
-        text = overrides.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise BadInput(f"{overrides}: {reason}") from None
+        text = read_small(overrides).decode()
+    except UnicodeDecodeError:
+        raise BadInput(f"{overrides}: not UTF-8 text, expected TOML") from None
+    except (OSError, BadInput) as error:
+        raise BadInput(f"{overrides}: {getattr(error, 'strerror', error)}") from None
     place = str(overrides)
     own, notes = laid_over(read_provider_file(text, place), _shipped(), place)
     return Catalog([(own, place), *_shipped_files()], _shipped().newest, notes)

@@ -125,7 +125,9 @@ def read_provider_file(text: str, place: str) -> ProviderFile:
     """The parsed file; BadInput names the file, the table and field, and what is accepted."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise BadInput(f"{place}: not TOML: nested too deep") from None
+    except ValueError as error:  # TOMLDecodeError, and an integer of 5,000 digits
         raise BadInput(f"{place}: not TOML: {error}") from None
     try:
         return msgspec.convert(data, ProviderFile)

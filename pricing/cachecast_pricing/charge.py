@@ -1,6 +1,6 @@
 """What a usage costs at given prices, class by class, to the picounit."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -35,20 +35,15 @@ class Charge(NamedTuple):
         """The sum of all classes."""
         return self.fresh + self.cache_read + self.cache_write + self.output + self.storage
 
-    def __add__(self, other: "Charge") -> "Charge":  # type: ignore[override]  # not a tuple's sum
-        """Both together, class by class. Raises BadInput for two currencies."""
-        if self.currency != other.currency:
-            raise BadInput(f"cannot add {self.currency} and {other.currency}")
-        return Charge(
-            self.currency,
-            self.fresh + other.fresh,
-            self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write,
-            self.output + other.output,
-            self.storage + other.storage,
-            self.low + other.low,
-            self.high + other.high,
-        )
+
+def sum_of(charges: Sequence[Charge]) -> Charge:
+    """One or more charges as one, class by class. Raises BadInput for two currencies."""
+    first, *others = charges
+    for other in others:
+        if other.currency != first.currency:
+            raise BadInput(f"cannot add {first.currency} and {other.currency}")
+    amounts = zip(*(one[1:] for one in charges), strict=True)
+    return Charge(first.currency, *map(sum, amounts)) if others else first
 
 
 def charge(usage: Usage, prices: ClassPrices) -> Charge:

@@ -6,7 +6,7 @@ from typing import Any
 
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.catalog import Catalog
-from cachecast_pricing.charge import Charge, NoPrice, charge, unknown_bounds, without_cache
+from cachecast_pricing.charge import Charge, NoPrice, charge, sum_of, unknown_bounds, without_cache
 from cachecast_pricing.counts import shown
 from cachecast_pricing.model_ids import ModelRef, is_regional
 from cachecast_pricing.moments import When, parse_when
@@ -93,9 +93,7 @@ def quote(
     ]
     for part in parts:
         notes += part.notes
-    total = parts[0].charge
-    for part in parts[1:]:
-        total += part.charge
+    total = sum_of([part.charge for part in parts])
     plain = sum(part.without_cache for part in parts)
     dearest_plain = sum(part.without_cache_high for part in parts)
     notes += closing_notes(reading, total, (plain, dearest_plain))

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Observed, Request
-from cachecast_pricing.charge import Charge, NoPrice, charge, without_cache
+from cachecast_pricing.charge import Charge, NoPrice
 from cachecast_pricing.model_ids import ModelRef
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.rules.families import family_of, has_rules
 from cachecast_pricing.rules.reasons import Segment
 from cachecast_pricing.usage import CLASSES, Usage
+from cachecast_sim.iterations import Part, charge_of, parts_of, without_cache_of
 from cachecast_sim.observed_gap import Case, Gap, gaps_of
 from cachecast_sim.pricer import Moment, Pricer
 from cachecast_sim.provider import Outcome
@@ -112,33 +113,34 @@ def _priced(outcome: Outcome, pricer: Pricer) -> LedgerRow:
     if moment is None or not outcome.complete:
         return LedgerRow(outcome, ref, None, None, _unpriced(segments))
     prices = moment.prices(usage.prompt_tokens)
+    seen = request.observed
+    iterations = [] if seen is None else parts_of(request, seen, moment, pricer)
+    parts = iterations if iterations and outcome.as_reported else [(usage, moment)]
     try:
-        paid = charge(usage, prices)
-        plain = without_cache(usage, prices)
+        paid, plain = charge_of(parts), without_cache_of(parts)
     except NoPrice as problem:
         pricer.assumptions[f"no price: {moment.card.model}, {problem}"] = None
         return LedgerRow(outcome, ref, None, None, _unpriced(segments))
     if moment.peak is not None:
-        paid = paid._replace(high=charge(usage, moment.peak.prices(usage.prompt_tokens)).high)
+        paid = paid._replace(high=charge_of([(one, at.peak or at) for one, at in parts]).high)
     if outcome.unstarted:  # billed somewhere between not at all and in full
         paid = paid._replace(low=0)
     if outcome.unknown_tokens:
         paid = _with_unknown(paid, prices, outcome.unknown_tokens)
-    long_context = prices is not moment.bands[-1][1]
+    long_context = any(at.is_long(one.prompt_tokens) for one, at in parts)
     costs = miss_costs(usage, segments, prices)
     row = LedgerRow(outcome, ref, paid, plain, costs, long_context, moment.in_peak)
-    if request.observed is not None:
-        row.observed_charge = _observed_charge(request.observed, moment)
+    if seen is not None:
+        row.observed_charge = _observed_charge(seen, moment, iterations)
     return row
 
 
-def _observed_charge(observed: Observed, moment: Moment) -> Charge | None:
-    classes = {name: getattr(observed, name) for name in CLASSES}
+def _observed_charge(seen: Observed, moment: Moment, iterations: list[Part]) -> Charge | None:
+    classes = {name: getattr(seen, name) for name in CLASSES}
     if None in classes.values():
         return None
-    usage = Usage(**classes)
     try:
-        return charge(usage, moment.prices(usage.prompt_tokens))
+        return charge_of(iterations or [(Usage(**classes), moment)])
     except NoPrice:
         return None
 

@@ -41,6 +41,10 @@ class Moment:
                 return prices
         raise AssertionError(f"{prompt_tokens} prompt tokens")
 
+    def is_long(self, prompt_tokens: int) -> bool:
+        """Whether a prompt of this size is beyond the threshold of the lowest prices."""
+        return len(self.bands) > 1 and prompt_tokens >= self.bands[-2][0]
+
 
 class Pricer:
     """Finds the prices of each request of one scenario; remembers what it had to assume.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rule_sketches import Line, line
+from rule_sketches import line
 
 RunCli = Callable[..., tuple[int, str, str]]
 Bill = Callable[..., list[dict[str, Any]]]
@@ -27,16 +27,6 @@ WRITES, READS = 6000 * 6.25 + 200 * 5 + 100 * 25, 6000 * 0.5 + 300 * 5 + 50 * 25
 def usd(millionths: float) -> str:
     """So many millionths of a dollar, written as the contract writes money."""
     return f"{millionths / 10**6:.9f}".rstrip("0").rstrip(".")
-
-
-@pytest.fixture
-def sketch(tmp_path: Path) -> Callable[..., Path]:
-    def write(*lines: Line) -> Path:
-        path = tmp_path / "log.jsonl"
-        path.write_text("".join(json.dumps(entry) + "\n" for entry in lines))
-        return path
-
-    return write
 
 
 @pytest.fixture

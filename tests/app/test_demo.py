@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cachecast.commands.demo import DRAW, LOG
-from cachecast_datasets.source import open_bytes
+from cachecast_datasets.packed import open_bytes
 
 RunCli = Callable[..., tuple[int, str, str]]
 

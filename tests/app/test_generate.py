@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cachecast_datasets.source import open_bytes
+from cachecast_datasets.packed import open_bytes
 from cachecast_datasets.synthetic.workload import KINDS
 
 RunCli = Callable[..., tuple[int, str, str]]

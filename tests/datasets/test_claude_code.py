@@ -129,7 +129,7 @@ def test_br52_sub_agents_in_folders_of_their_own_are_read(
     assert (agent.is_sidechain, agent.agent_id, agent.session_id) == (True, "7f", "s1")
 
 
-@pytest.mark.parametrize("where", ["same file", "agent's file"])
+@pytest.mark.parametrize("where", ["same file", "agent's file", "another source"])
 def test_a_message_that_a_side_chain_repeats_is_counted_once_on_the_main_chain(
     write: Write, import_all: ImportAll, tmp_path: Path, where: str
 ) -> None:
@@ -141,7 +141,8 @@ def test_a_message_that_a_side_chain_repeats_is_counted_once_on_the_main_chain(
     else:
         write(main, name="p/s1.jsonl")
         write(replay, own, name="p/agent-1.jsonl")
-    trace, summary = import_all(tmp_path / "p")
+    files = [tmp_path / "p" / name for name in ("s1.jsonl", "agent-1.jsonl")]
+    trace, summary = import_all(*(files if where == "another source" else [tmp_path / "p"]))
     assert [(one.request_id, one.is_sidechain) for one in trace] == [
         ("msg_1/req_1", False), ("msg_2/req_1", True),
     ]  # fmt: skip
@@ -205,16 +206,17 @@ def test_a_null_is_unknown_and_a_missing_class_is_zero(read: Read) -> None:
 
 def test_a_split_that_contradicts_its_total_is_an_error(read: Read) -> None:
     line = answer(1, "a1", None, tokens(3, 0, 50, cache_creation=split(20, 31)))
-    with pytest.raises(LogError, match=r"line 1: cache_creation_input_tokens is 50, but its split"):
+    with pytest.raises(LogError, match=r"line 1: cache_creation_input_tokens is 50, expected 51"):
         read(line)
     assert read(line, skip_bad=True) == []
 
 
-def test_iterations_are_summed(read: Read) -> None:
+def test_iterations_are_summed_and_the_prompt_is_the_first_ones(read: Read) -> None:
     # the top level counts only the last iteration: 3 + 700 and 3 + 200, 60 + 40 out
     steps = [tokens(3, 700, 0, 60, type="compaction"), tokens(3, 200, 0, 40, type="message")]
     (one,) = read(answer(1, "a1", None, tokens(3, 200, 0, 40, iterations=steps)))
-    assert (one.prompt_tokens, one.output_tokens) == (906, 100)
+    assert (seen(one).fresh, seen(one).cache_read, one.output_tokens) == (6, 900, 100)
+    assert one.prompt_tokens == 703  # the prompt that was sent
     assert seen(one).iterations is not None
 
 
@@ -234,6 +236,13 @@ def test_the_platform_is_known_where_the_message_id_names_it(
     read: Read, message_id: str, platform: str
 ) -> None:
     assert read(answer(1, "a1", None, tokens(3), id=message_id))[0].platform == platform
+
+
+@pytest.mark.parametrize(
+    ("geo", "region"), [("us", "us"), ("global", None), ("not_available", None)]
+)
+def test_a_region_that_costs_more_is_kept(read: Read, geo: str, region: str | None) -> None:
+    assert read(answer(1, "a1", None, tokens(3, inference_geo=geo)))[0].region == region
 
 
 def test_another_makers_model_has_no_known_provider(read: Read) -> None:

@@ -71,6 +71,15 @@ def test_an_event_that_repeats_its_total_is_no_new_call(read: Read) -> None:
     assert usages(read(event, event, later, other)) == [(100, 0, 5), (100, 0, 5)]
 
 
+def test_the_keys_of_an_event_may_stand_in_any_order(read: Read) -> None:
+    # as `jq -S` writes them, with 200 bytes and more before the type
+    event = count(5, used(100, 20, 5), used(100, 20, 5))
+    event["payload"] = dict(sorted(event["payload"].items()))
+    assert list(event["payload"]) == ["info", "rate_limits", "type"]
+    other = codex(6, "event_msg", info="token_count", type="agent_message")
+    assert usages(read(event, other)) == [(100, 20, 5)]
+
+
 def test_an_event_without_info_is_no_call(read: Read) -> None:
     nothing = codex(4, "event_msg", type="token_count", info=None, rate_limits={})
     assert usages(read(nothing, count(5, used(100), used(100)))) == [(100, 0, 0)]
@@ -106,6 +115,32 @@ def test_builds_that_report_no_writes_are_named(write: Write, import_all: Import
     assert summary.warnings == []
     _, summary = import_all(write(count(5, used(10), used(10)), name=NAME))
     assert summary.warnings == ["calls of builds that report no cache writes, taken as none: 1"]
+
+
+@pytest.mark.parametrize(
+    ("model", "cached", "odd"),
+    [
+        ("gpt-5.4", 115_584, False),  # 903 x 128
+        ("gpt-5.4", 115_585, True),
+        ("gpt-5-codex", 100, True),
+        ("gpt-5.6-sol", 3_207, False),
+        ("gpt-5.10", 3_207, False),
+        ("kimi-k3", 3_207, False),
+    ],
+)
+def test_counts_that_openai_would_not_have_made_are_named(
+    write: Write, import_all: ImportAll, model: str, cached: int, odd: bool
+) -> None:
+    usage = used(120_000, cached, cache_write_input_tokens=0)
+    path = write(codex(1, "turn_context", model=model), count(5, usage, usage), name=NAME)
+    assert [line for line in import_all(path)[1].warnings if "no multiple of 128" in line] == (
+        [
+            "calls of models before GPT-5.6 whose cached tokens are no multiple of 128: another "
+            "server than OpenAI's may have counted them in its own way: 1"
+        ]
+        if odd
+        else []
+    )
 
 
 def test_more_cached_than_input_is_an_error(write: Write, import_all: ImportAll) -> None:

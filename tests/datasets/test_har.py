@@ -12,7 +12,19 @@ from typing import Any
 
 import pytest
 import zstandard
-from api_calls import chat, claude, claude_end, claude_events, completion, message, said, sse, usage
+from api_calls import (
+    chat,
+    claude,
+    claude_end,
+    claude_events,
+    completion,
+    message,
+    response,
+    responses,
+    said,
+    sse,
+    usage,
+)
 
 from cachecast_datasets.errors import LogError
 
@@ -171,6 +183,16 @@ def test_websockets_and_everything_else_are_counted_not_read(
     ]
 
 
+def test_br31_a_call_that_only_compacts_a_history_is_a_request(
+    write: Write, import_all: ImportAll
+) -> None:
+    use = {"input_tokens": 190_000, "output_tokens": 2_000}
+    made = response(use, object="response.compaction")
+    url = "https://api.openai.com/v1/responses/compact"
+    request = one(write, import_all, entry(responses("All"), made, url))
+    assert (request.prompt_tokens, request.output_tokens) == (190_000, 2_000)
+
+
 def test_secrets_never_leave_the_reader(
     write: Write, import_all: ImportAll, tmp_path: Path
 ) -> None:
@@ -228,7 +250,7 @@ def test_the_host_says_the_provider_and_the_platform(
 
 def test_a_cut_body_names_its_entry_or_is_skipped(write: Write, import_all: ImportAll) -> None:
     path = write(har(entry(json.dumps(ASK)[:-9], None), entry(ASK, message(usage(12)))))
-    with pytest.raises(LogError, match="entry 1: the request body is no whole JSON object"):
+    with pytest.raises(LogError, match=r"entry 1: the request body is .*, expected an obj"):
         import_all(path)
     trace, summary = import_all(path, skip_bad=True)
     assert trace.rows == 1

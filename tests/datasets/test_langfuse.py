@@ -69,6 +69,25 @@ def test_every_spelling_of_a_bucket_is_read(read_text: ReadText, usage: Row) -> 
     assert one.prompt_tokens == 1000
 
 
+@pytest.mark.parametrize("total", [{}, {"total": 1_050}])
+def test_buckets_of_other_names_are_fresh_input_or_output(read_text: ReadText, total: Row) -> None:
+    # 80 + 20 of sound = 100 fresh, 600 + 300 cached; 30 + 15 of sound + 5 of reasoning = 50 out
+    usage = {
+        "input": 80, "input_audio_tokens": 20, "input_cache_read": 600, "input_cache_write": 300,
+        "output": 30, "output_audio_tokens": 15, "output_reasoning": 5, **total,
+    }  # fmt: skip
+    (one,), _ = read_text(as_lines(langfuse(usage=usage)))
+    assert classes(one) == {
+        "fresh": 100, "cache_read": 600, "cache_write_unknown": 300, "output": 50,
+    }  # fmt: skip
+
+
+def test_buckets_of_other_names_are_inside_where_the_total_says_so(read_text: ReadText) -> None:
+    usage = {"input": 100, "input_audio_tokens": 20, "output": 50, "total": 150}
+    (one,), _ = read_text(as_lines(langfuse(usage=usage)))
+    assert classes(one) == {"fresh": 100, "output": 50}
+
+
 def test_br_10_a_total_shows_that_the_input_was_sent_inclusive(read_text: ReadText) -> None:
     usage = {"input": 17_903, "input_cached_tokens": 17_817, "output": 10, "total": 17_913}
     (one,), source = read_text(as_lines(langfuse(usage=usage)))
@@ -171,7 +190,7 @@ def test_a_generation_without_usage_is_a_request_of_unknown_size(read_text: Read
         ({"startTime": None}, "startTime is missing, expected a date and time"),
         ({"usageDetails": [1]}, "usageDetails is [1], expected an object"),
         ({"usageDetails": {"input": 10, "input_cached_tokens": 20, "output": 1, "total": 5}},
-         "the usage does not add up: input 10, cache read 20"),
+         "the usage does not add up, expected sums: input 10, cache read 20"),
         ({"id": None}, "id is missing, expected the observation's id"),
     ],
 )  # fmt: skip

@@ -129,6 +129,20 @@ def test_the_cost_of_a_key_of_one_s_own_is_an_estimate(read_text: ReadText) -> N
     assert (one.observed.cost, one.observed.cost_kind) == (Decimal("0.00213"), "estimate")
 
 
+def test_an_answer_from_openrouter_s_response_cache_has_zero_usage_and_no_hit(
+    read_text: ReadText,
+) -> None:
+    nothing: Row = dict.fromkeys(
+        ("native_tokens_prompt", "native_tokens_completion", "native_tokens_cached",
+         "native_tokens_reasoning", "total_cost", "usage", "cache_discount"), 0,
+    )  # fmt: skip
+    (one,), _ = read_text(as_lines(openrouter(**nothing)))
+    assert classes(one) == {}
+    assert (one.prompt_tokens, one.output_tokens) == (0, 0)
+    assert one.observed is not None
+    assert (one.observed.cache_read, one.observed.cost) == (0, Decimal(0))
+
+
 def test_without_native_counts_the_classes_are_unknown(read_text: ReadText) -> None:
     row = openrouter(native_tokens_prompt=None, native_tokens_completion=None)
     (one,), source = read_text(as_lines(row))
@@ -157,7 +171,7 @@ def test_a_null_read_is_unknown(read_text: ReadText) -> None:
     [
         ({"created_at": "today"}, 'created_at is "today", expected a date and time'),
         ({"total_cost": -1}, "total_cost is -1.000000000000, expected >= 0"),
-        ({"native_tokens_reasoning": 51}, "reasoning is 51, more than the 50 output tokens"),
+        ({"native_tokens_reasoning": 51}, "reasoning is 51, expected at most the 50 output tokens"),
         ({"id": None}, "id is missing, expected the generation's id"),
     ],
 )

@@ -1,5 +1,6 @@
 """Where an import writes: never over an input, a device or a link; nothing is left behind."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,8 +10,12 @@ from typing import Any
 
 import pytest
 
+from cachecast_datasets.anonymising import Anonymiser
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import import_log
+from cachecast_datasets.synthetic.generating import generate
+from cachecast_datasets.synthetic.lines import sketch_line
+from cachecast_datasets.synthetic.workload import KINDS
 from cachecast_datasets.workspace import workspace
 
 Write = Callable[..., Path]
@@ -103,3 +108,24 @@ def test_an_import_that_is_at_work_keeps_its_files(write: Write, tmp_path: Path)
         import_log([write(LINE)], tmp_path / "out.parquet")
         assert folder.is_dir()
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "log.jsonl"])
+def test_a_folder_that_refuses_to_delete_says_why_it_cannot_be_written(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A read-only file system refuses to remove even a file that is not there."""
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    def full(one: object, other: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    monkeypatch.setattr(os, "replace", full)
+    log, out = write({"at": 0, "prompt": [["user", "Q", 600]]}, name="in.jsonl"), tmp_path / name
+    with pytest.raises(BadInput, match="cannot be written: No space left on device"):
+        import_log([log], out, anonymise=Anonymiser(b"s" * 32))
+    with pytest.raises(BadInput, match="cannot be written: No space left on device"):
+        generate(KINDS["chat"], out, sketch_line, requests=1, sessions=None, seed=0, force=True)

@@ -21,12 +21,6 @@ def requests(trace: Trace) -> list[Request]:
     return list(trace)
 
 
-def seen(request: Request) -> dict[str, int | None]:
-    """The classes that were observed, zeros left out."""
-    assert request.observed is not None
-    return {k: v for k, v in request.observed._asdict().items() if isinstance(v, int) and v}
-
-
 def test_a_prompt_is_rendered_tools_then_system_then_messages(trace_of: TraceOf) -> None:
     body = claude(
         messages=[

@@ -1,4 +1,4 @@
-"""OpenAI pairs, Chat Completions and Responses: prompts, usage, streams, history on the server."""
+"""OpenAI pairs, Chat Completions and Responses: prompts, usage, history on the server."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_calls import chat, completion, pair, said, sse
+from api_calls import chat, completion, pair, response, responses, said, seen, used
 
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
@@ -19,35 +19,9 @@ ASK = chat(said("user", "How are you?"))
 BREAK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 
 
-def used(given: int, cached: int = 0, written: int = 0, out: int = 10) -> dict[str, Any]:
-    """A Chat usage object."""
-    return {
-        "prompt_tokens": given, "completion_tokens": out, "total_tokens": given + out,
-        "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
-    }  # fmt: skip
-
-
-def response(use: Any, output: Any = (), **more: Any) -> dict[str, Any]:
-    """A Responses object."""
-    return {
-        "id": "resp_1", "object": "response", "created_at": 1_795_168_800, "status": "completed",
-        "model": "gpt-5.6-sol", "output": list(output), "usage": use, **more,
-    }  # fmt: skip
-
-
-def responses(items: Any, **more: Any) -> dict[str, Any]:
-    """A Responses request."""
-    return {"model": "gpt-5.6-sol", "input": items, **more}
-
-
 def shape(request: Request) -> list[tuple[str, str, int]]:
     assert request.blocks is not None
     return [(block.section, block.kind, block.message) for block in request.blocks]
-
-
-def seen(request: Request) -> dict[str, int]:
-    assert request.observed is not None
-    return {k: v for k, v in request.observed._asdict().items() if isinstance(v, int) and v}
 
 
 def test_a_chat_is_rendered_tools_then_messages(trace_of: TraceOf) -> None:
@@ -225,6 +199,23 @@ def test_history_on_the_server_leaves_counts_only(
     ]
 
 
+def test_br31_the_call_that_compacts_a_history_is_counted_beside_the_turns(
+    trace_of: TraceOf,
+) -> None:
+    """12 turns of 1,800 tokens in all and a compaction of 192,000, whose object has other names."""
+    turns = [
+        pair(responses(f"Question {n}"),
+             response({"input_tokens": 140, "output_tokens": 10}, id=f"resp_{n}"))
+        for n in range(12)
+    ]  # fmt: skip
+    use = {"input_tokens": 190_000, "output_tokens": 2_000}
+    output = [{"type": "compaction", "encrypted_content": "x"}]
+    compact = response(use, output, id="resp_c", object="response.compaction")
+    requests = list(trace_of(*turns, pair({"model": "gpt-5.6-sol", "input": "All"}, compact)))
+    total = sum((one.prompt_tokens or 0) + (one.output_tokens or 0) for one in requests)
+    assert total == 12 * 150 + 192_000 == 193_800
+
+
 def test_the_answer_is_the_next_turns_assistant_block(trace_of: TraceOf) -> None:
     again = chat(*ASK["messages"], said("assistant", "Fine."), said("user", "Good."))
     one, two = trace_of(pair(ASK, completion(used(9))), pair(again, completion(used(20), id="2")))
@@ -239,74 +230,6 @@ def test_the_answer_is_the_next_turns_assistant_block(trace_of: TraceOf) -> None
     )
     assert two.blocks is not None
     assert one.answer_hash == two.blocks[1].hash
-
-
-# Streams
-
-
-def chunks(*deltas: Any, finish: str | None = "stop") -> list[Any]:
-    made: list[Any] = [
-        {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_795_168_800,
-         "model": "gpt-5.6-sol", "choices": [{"index": 0, "delta": d, "finish_reason": None}],
-         "usage": None}
-        for d in deltas
-    ]  # fmt: skip
-    if finish is not None:
-        made[-1]["choices"][0]["finish_reason"] = finish
-    return made
-
-
-def test_usage_is_in_the_last_chunk_with_empty_choices(trace_of: TraceOf) -> None:
-    last = {"id": "chatcmpl-1", "choices": [], "usage": used(2_006, 1_920)}
-    body = sse(*chunks({"role": "assistant", "content": "Fi"}, {"content": "ne."}), last, "[DONE]",
-               named=False)  # fmt: skip
-    (request,) = trace_of(pair(ASK, body))
-    assert seen(request) == {"fresh": 86, "cache_read": 1_920, "output": 10}
-    (whole,) = trace_of(pair(ASK, completion(used(9))))
-    assert request.answer_hash == whole.answer_hash
-
-
-def test_a_finished_stream_without_usage_is_ok_and_unknown(trace_of: TraceOf) -> None:
-    (request,) = trace_of(pair(ASK, sse(*chunks({"content": "Fine."}), "[DONE]", named=False)))
-    assert (request.status, request.observed, request.prompt_tokens) == ("ok", None, None)
-    assert request.answer_hash is not None
-
-
-def test_a_stream_that_broke_off_is_unknown_not_zero(trace_of: TraceOf) -> None:
-    (request,) = trace_of(pair(ASK, sse(*chunks({"content": "Fi"}, finish=None), named=False)))
-    assert (request.status, request.observed, request.prompt_tokens) == ("aborted", None, None)
-
-
-def test_a_tool_call_is_put_together_from_its_pieces(trace_of: TraceOf) -> None:
-    def piece(**function: str) -> Any:
-        return {"tool_calls": [{"index": 0, "function": function}]}
-
-    first = {"tool_calls": [{"index": 0, "id": "c", "type": "function", "function": {"name": "f"}}]}
-    body = sse(*chunks(first, piece(arguments="{"), piece(arguments="}")), named=False)
-    (request,) = trace_of(pair(ASK, body))
-    assert request.output_types == ["tool_use"]
-
-
-@pytest.mark.parametrize(
-    ("last", "status"),
-    [("response.completed", "ok"), ("response.incomplete", "ok"), (None, "aborted"),
-     ("response.failed", "error")],
-)  # fmt: skip
-def test_a_responses_stream_ends_with_the_whole_response(
-    trace_of: TraceOf, last: str | None, status: str
-) -> None:
-    start = response(None, status="in_progress")
-    events: list[Any] = [{"type": "response.created", "response": start},
-                         {"type": "response.output_text.delta", "delta": "Fi"}]  # fmt: skip
-    if last is not None:
-        state = last.removeprefix("response.")
-        use = {"input_tokens": 9, "output_tokens": 1} if status == "ok" else None
-        events.append({"type": last, "response": response(use, status=state)})
-    (request,) = trace_of(pair(responses("Q"), sse(*events)))
-    assert request.status == status
-    assert (request.prompt_tokens, request.observed is None) == (
-        (9, False) if status == "ok" else (None, True)
-    )
 
 
 def test_without_times_the_second_of_creation_is_the_arrival(trace_of: TraceOf) -> None:

@@ -6,7 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_calls import OPUS, claude, claude_end, claude_events, message, pair, said, sse, text, usage
+from api_calls import (
+    OPUS,
+    claude,
+    claude_end,
+    claude_events,
+    message,
+    pair,
+    said,
+    seen,
+    sse,
+    text,
+    usage,
+)
 
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
@@ -19,12 +31,6 @@ ASK = claude(messages=[said("user", "How are you?")])
 
 def requests(trace: Trace) -> list[Request]:
     return list(trace)
-
-
-def seen(request: Request) -> dict[str, int | None]:
-    """The classes that were observed, zeros left out."""
-    assert request.observed is not None
-    return {k: v for k, v in request.observed._asdict().items() if isinstance(v, int) and v}
 
 
 @pytest.mark.parametrize(

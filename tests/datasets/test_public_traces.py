@@ -152,8 +152,9 @@ def test_a_round_was_sent_after_its_last_input_and_before_its_first_output(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"input_tokens_total": 999}, "input_tokens_total is 999, but claude_uncached_input_tokens "
-         "+ claude_cache_creation_input_tokens + claude_cache_read_input_tokens is 1000"),
+        ({"input_tokens_total": 999}, "input_tokens_total is 999, expected 1000 as "
+         "claude_uncached_input_tokens + claude_cache_creation_input_tokens + "
+         "claude_cache_read_input_tokens"),
         ({"timing_events": []}, "timing_events is missing, expected the round's events"),
         ({"output_tokens": "many"}, 'output_tokens is "many", expected a number'),
         ({"trace_key": None, "session_id": None}, "trace_key is missing, expected it or"),

@@ -28,6 +28,12 @@ def test_a_key_that_is_there_twice_in_one_object_is_found(text: str, key: str | 
     assert repeated_key(text.encode()) == key
 
 
+def test_an_object_of_many_keys_is_looked_at_too() -> None:
+    many = ", ".join(f'"{"k" * length}": 1' for length in range(1, 100))  # 4,950 letters
+    assert repeated_key(f"{{{many}}}".encode()) is None
+    assert repeated_key(f'{{{many}, "kkk": 2}}'.encode()) == "kkk"
+
+
 words = st.text('a1"\\\\{}:, \n', max_size=4)
 values = st.recursive(
     words | st.integers(0, 20),

@@ -108,7 +108,7 @@ request = st.builds(
     arrival_us=st.integers(0, MAX_US),
     first_token_s=seconds,
     end_s=seconds,
-    account=text,
+    account=st.none() | st.text("0123456789abcdef", min_size=16, max_size=16),  # a key of ours
     session_id=text,
     is_sidechain=flag,
     model=text,

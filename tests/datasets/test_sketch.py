@@ -151,7 +151,8 @@ def item(*values: Any) -> dict[str, Any]:
         ("[1]", "the line is [1], expected an object"),
         ("nonsense", "not valid JSON: invalid character (byte 4), expected one JSON object"),
         (b'{"at": 0, "prom', "the JSON is cut short and has no line end, expected a whole object"),
-        (b'{"at": 0, "id": "\xff", "prompt": []}\n', "byte 18 is 0xff, which is not valid UTF-8"),
+        (b'{"at": 0, "id": "\xff", "prompt": []}\n',
+             "byte 18 is 0xff, which is not valid UTF-8, expected UTF-8"),
     ],
 )  # fmt: skip
 def test_a_fault_is_named_with_line_field_value_and_what_is_accepted(

@@ -10,7 +10,8 @@ import pytest
 import zstandard
 
 from cachecast_datasets.errors import LogError
-from cachecast_datasets.source import Source, open_bytes, read_lines
+from cachecast_datasets.packed import open_bytes
+from cachecast_datasets.source import Source, read_lines
 from cachecast_datasets.sources import READERS, accepted, sniff
 
 Write = Callable[..., Path]

@@ -4,7 +4,8 @@ Group 1 and 5 of the bug cases (public issue threads, read 2026-11-29) and secti
 faults. Expected bills are written as arithmetic on list prices per million tokens.
 
 Not here, because they are about something else:
-- BR-31 (the usage of a separate compact call was never added) is about reading logs.
+- BR-31 (the usage of a separate compact call was never added) is about reading logs: see
+  tests/datasets/test_provider_json_openai.py and test_har.py.
 - BR-107 (hit rate over all rows) is a total of `cachecast bill`.
 - BR-112 (is tool_choice in the key?) is a cache rule.
 - known fault 41 asks vLLM for cache accounting, 42 describes TTL pins of servers: they state no

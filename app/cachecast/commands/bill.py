@@ -23,6 +23,7 @@ from cachecast.results.writer import hash_inputs
 from cachecast.scenarios import scenarios_of
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import open_or_import
+from cachecast_datasets.processes import reading_processes
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
 from cachecast_sim.grouping import keys_of
@@ -85,7 +86,13 @@ def command(
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())
-        trace = open_or_import(list(logs), skip_bad=skip_bad, tmp_dir=tmp, progress=report)
+        trace = open_or_import(
+            list(logs),
+            skip_bad=skip_bad,
+            tmp_dir=tmp,
+            progress=report,
+            processes=reading_processes(),
+        )
         _say(trace)
         sinks: list[RowSink] = []
         run = stack.enter_context(RunWriter(out, force)) if out is not None else None
@@ -95,12 +102,13 @@ def command(
         lines = stack.enter_context(TemporaryFile("w+", encoding="utf-8"))
         if per_request:  # printed once all is known to be well: no half of an answer
             sinks.append(partial(_write_line, lines))
+        counted = None if where is None else matching_rows(trace, where)
         bills = bills_of(
-            trace, scenarios, catalog, by=keys, where=where, sinks=sinks, report=report
-        )
+            trace, scenarios, catalog, by=keys, where=where, counted=counted, sinks=sinks,
+            report=report,
+        )  # fmt: skip
         if run is not None and ledger is not None:
             ledger.flush()
-            counted = None if where is None else matching_rows(trace.path, where, trace.rows)
             write_requests(run, trace, counted)
             run.finish(_run_meta(bills, [name for name, _ in keys], logs))
         lines.seek(0)

@@ -14,6 +14,8 @@ from cachecast.progress import progress
 from cachecast_datasets.anonymising import Anonymiser
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import ImportSummary, import_log
+from cachecast_datasets.processes import reading_processes
+from cachecast_datasets.small_file import read_small
 from cachecast_datasets.sources import READERS
 from cachecast_datasets.tokenizers import load
 
@@ -110,6 +112,7 @@ def command(
             force=force,
             anonymise=anonymiser,
             progress=report,
+            processes=reading_processes(),
         )
     for warning in (*summary.warnings, *((_KEPT,) if anonymise else ())):
         notes.print(f"note: {escape(warning)}")
@@ -138,12 +141,10 @@ def _anonymiser(anonymise: bool, salt: Path | None, keep_text: bool) -> Anonymis
     if salt is None:
         raise BadInput(f"--anonymise needs --salt FILE; {make_salt('salt.txt')}")
     try:
-        data = salt.read_bytes()
+        return Anonymiser(read_small(salt))
     except OSError as problem:
         why = problem.strerror or str(problem)
         raise BadInput(f"--salt {salt}: {why}; {make_salt(str(salt))}") from problem
-    try:
-        return Anonymiser(data)
     except BadInput as problem:
         raise BadInput(f"--salt {salt}: {problem}; {make_salt(str(salt))}") from None
 

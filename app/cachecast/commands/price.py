@@ -12,6 +12,7 @@ import click
 from cachecast import output
 from cachecast.price_table import price_table
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.small_file import read_small
 from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.counts import shown
 from cachecast_pricing.quote import quote
@@ -92,9 +93,9 @@ def _text(source: str) -> tuple[str, str]:
         if not source[1:]:
             raise BadInput("--usage @: expected the name of a file after @")
         try:
-            data = Path(source[1:]).read_bytes()
-        except OSError as error:
-            raise BadInput(f"{place}: {error.strerror}") from None
+            data = read_small(Path(source[1:]))
+        except (OSError, BadInput) as error:
+            raise BadInput(f"{place}: {getattr(error, 'strerror', error)}") from None
     else:
         place, data = "--usage", os.fsencode(source)
     try:

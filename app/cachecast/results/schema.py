@@ -7,6 +7,7 @@ price". The views turn it into exact decimals of the currency itself.
 import pyarrow as pa
 
 from cachecast_datasets import request_log
+from cachecast_pricing.usage import CLASSES
 
 FORMAT_NAME = "cachecast.run"
 VERSION = 1
@@ -36,14 +37,7 @@ LEDGER = pa.schema(
         ("log_model", pa.string()),
         ("status", pa.string()),
         ("prompt_tokens", pa.int64()),
-        ("fresh", pa.int64()),
-        ("cache_read", pa.int64()),
-        ("cache_write_5m", pa.int64()),
-        ("cache_write_30m", pa.int64()),
-        ("cache_write_1h", pa.int64()),
-        ("cache_write_12h", pa.int64()),
-        ("cache_write_unknown", pa.int64()),
-        ("output", pa.int64()),
+        *((name, pa.int64()) for name in CLASSES),
         ("hit_tokens", pa.int64()),
         ("charge_fresh", pa.int64()),
         ("charge_cache_read", pa.int64()),

@@ -8,6 +8,7 @@ import xxhash
 
 from cachecast_datasets.block_path import Part
 from cachecast_datasets.content import hashes_of
+from cachecast_datasets.shown import shown
 
 IMAGE_WEIGHT = 6_000  # characters: about 1,500 tokens, whatever the file's size
 _LETTERS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")  # nothing that a mask would hide
@@ -23,14 +24,14 @@ def parts_of(content: Any, role: str) -> Iterator[Part]:
     if isinstance(content, str):
         content = [content]
     if not isinstance(content, list):
-        raise ValueError("content is neither a string nor an array")
+        raise ValueError(f"content is {shown(content)}, expected a string or an array")
     for item in content:
         if isinstance(item, str):
             yield _text(item, role)
         elif isinstance(item, dict):
             yield _part(item, role)
         else:
-            raise ValueError("content holds something that is neither a string nor an object")
+            raise ValueError(f"content holds {shown(item)}, expected strings or objects")
 
 
 def plain_part(value: Any, role: str, label: str | None = None) -> Part:

@@ -36,6 +36,7 @@ class AnthropicUsage(_Counts):
     iterations: list[_Counts] | None = None
     service_tier: str | None = None
     speed: str | None = None
+    inference_geo: str | None = None
 
 
 def observed_of(
@@ -43,7 +44,9 @@ def observed_of(
 ) -> tuple[Observed, int | None]:
     """The classes and the prompt's size. A class that the API left out is 0, a null is unknown.
 
-    ValueError if the writes of the two lifetimes contradict their total.
+    Of several iterations the classes are the sum, which is what is billed, and the prompt is the
+    first one's, which is what was sent. ValueError if the writes of the two lifetimes contradict
+    their total.
     """
     steps: list[_Counts] = list(usage.iterations or []) or [usage]
     classes = [_classes(step) for step in steps]
@@ -71,7 +74,7 @@ def observed_of(
         currency=None if cost is None else "USD",
         cost_kind=None if cost is None else "estimate",
     )
-    return observed, _sum([fresh, read, m5, h1, unknown])
+    return observed, _sum(list(classes[0][:5]))
 
 
 def _classes(step: _Counts) -> tuple[int | None, ...]:
@@ -86,8 +89,8 @@ def _classes(step: _Counts) -> tuple[int | None, ...]:
         m5, h1 = _zero(split.m5), _zero(split.h1)
         if m5 is not None and h1 is not None and created and created != m5 + h1:
             raise ValueError(
-                f"cache_creation_input_tokens is {created}, but its split says {m5} (5m) + {h1} "
-                "(1h)"
+                f"cache_creation_input_tokens is {created}, expected {m5 + h1} as its split says: "
+                f"{m5} (5m) + {h1} (1h)"
             )
         if created is not None and created >= (m5 or 0) + (h1 or 0):
             if m5 is None and h1 is not None:

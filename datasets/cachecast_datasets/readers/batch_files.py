@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from cachecast_datasets.callers import api_of_path
 from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.exchange import Exchange
 from cachecast_datasets.json_faults import decode
@@ -133,7 +134,7 @@ def _one(
     if body is not None and not isinstance(body, dict):
         line.source.bad(fault(line.source, line.place, "the request has no body object"))
         return
-    if path is not None and not path.endswith(("/messages", "/chat/completions", "/responses")):
+    if path is not None and api_of_path(path) is None:
         reading.note(f"{path}: no call of a language model, left out")
         return
     exchange = Exchange(

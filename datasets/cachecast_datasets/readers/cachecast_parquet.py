@@ -14,7 +14,7 @@ def read(source: Source) -> Iterator[Request]:
     # where bad rows are skipped, the import finds duplicate ids itself
     trace = Trace(source.path, check_ids=not source.skip_bad)
     source.meta = trace.meta
-    source.accounts_hashed = trace.ours
+    source.accounts_hashed = True  # by the trace
     source.notes.extend(trace.warnings)
     for row, request in enumerate(trace.salvage(source.bad), start=1):
         if request.source_line is None:

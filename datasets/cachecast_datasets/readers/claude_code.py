@@ -10,13 +10,15 @@ Format: the client's own files, read 2026-11; no published description.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from cachecast_datasets.readers.anthropic_usage import observed_of
-from cachecast_datasets.readers.claude_code_file import Call, TranscriptFile
-from cachecast_datasets.readers.claude_code_prompts import FilePrompts
+from cachecast_datasets.errors import LogError
+from cachecast_datasets.files import bytes_of
+from cachecast_datasets.processes import in_order
+from cachecast_datasets.readers.claude_code_requests import FileRequests, Found, requests_of_file
 from cachecast_datasets.readers.reader import Head, Reader
-from cachecast_datasets.readers.transcripts import Place, id_hash, places, transcript_files
+from cachecast_datasets.readers.transcripts import id_hash, transcript_files
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.source import Source
@@ -24,7 +26,7 @@ from cachecast_datasets.source import Source
 META = LogMeta(
     "claude-code", "blocks", carries_markers=False, time_origin="absolute", text_seen=True
 )
-OUTPUT_PER_S = 40  # tokens; bounds the start of a request whose parent line is not known
+WORTH_PROCESSES_BYTES = 32 << 20  # new interpreters start in half a second
 
 
 def read(source: Source) -> Iterator[Request]:
@@ -34,24 +36,17 @@ def read(source: Source) -> Iterator[Request]:
     # A sub-agent's file may repeat messages of the main one: what is no side chain is read first.
     main = [path for path in files if not path.name.startswith("agent-")]
     mixed: list[Path] = []
-    for place in places(source, main):
-        file = TranscriptFile(place, source.prefix)
-        if any(file.is_sidechain(call.first) for call in file.calls.values()):
-            mixed.append(place.path)
-        run.counts.update(file.counts)
-        yield from run.requests(file, place, sidechains=False)
-    for path in mixed:
-        again = Place(path, _ignore, _ignore)  # its faults were reported the first time
-        yield from run.requests(TranscriptFile(again, source.prefix), again, sidechains=True)
-    for place in places(source, [path for path in files if path.name.startswith("agent-")]):
-        file = TranscriptFile(place, source.prefix)
-        run.counts.update(file.counts)
-        yield from run.requests(file, place, sidechains=None)
+    for file in run.files(main, sidechains=False):
+        if file.has_sidechains:
+            mixed.append(file.path)
+        yield from run.requests(file)
+    for file in run.files(mixed, sidechains=True):
+        file.faults.clear()  # they were reported the first time
+        file.counts.clear()
+        yield from run.requests(file)
+    for file in run.files([path for path in files if path not in set(main)], sidechains=None):
+        yield from run.requests(file)
     run.finish()
-
-
-def _ignore(problem: Exception) -> None:
-    pass
 
 
 class _Run:
@@ -59,82 +54,63 @@ class _Run:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._messages: set[int] = set()  # ids of messages that no side chain wrote
+        self._done = 0
         self.counts: Counter[str] = Counter()
         self._placeholder_versions: set[str] = set()
         source.has_boundaries = True
 
-    def requests(
-        self, file: TranscriptFile, place: Place, sidechains: bool | None
-    ) -> Iterator[Request]:
-        """The requests of a file that were not seen before; of side chains, of others, or all."""
-        prompts = FilePrompts(file)
-        for call in prompts.ordered():
-            try:
-                request = self._request(file, prompts, call)
-            except ValueError as problem:
-                place.bad(place.at(call.line, str(problem)))
-                continue
-            side = bool(request.is_sidechain)
-            if sidechains in (None, side) and self._is_new(call, side):
-                self._note(call, request)
+    def files(self, paths: list[Path], sidechains: bool | None) -> Iterator[FileRequests]:
+        """What each file tells, in order; several processes share many megabytes."""
+        sizes = list(map(bytes_of, paths))
+        processes = self._source.processes if sum(sizes) >= WORTH_PROCESSES_BYTES else 1
+        one = partial(requests_of_file, prefix=self._source.prefix, sidechains=sidechains)
+        if processes == 1:
+            one = partial(one, position=self._reading)
+        for size, file in zip(sizes, in_order(one, paths, processes), strict=True):
+            yield file
+            self._done += size
+            self._source.position(self._done)
+
+    def _reading(self, used: int) -> None:
+        self._source.position(self._done + used)
+
+    def requests(self, file: FileRequests) -> Iterator[Request]:
+        """The requests of a file that were not seen before."""
+        self.counts.update(file.counts)
+        for is_lost, problem in file.faults:
+            (self._source.lost if is_lost else self._source.bad)(problem)
+        for found in file.found:
+            request = found.request
+            if isinstance(request, LogError):
+                self._source.bad(request)
+            elif self._is_new(request):
+                self._note(found, request)
                 yield request
 
-    def _is_new(self, call: Call, sidechain: bool) -> bool:
+    def _is_new(self, request: Request) -> bool:
         """Whether the call was not read before, from a copy of it or from the main chain."""
-        message = None if call.message_id is None else id_hash(call.message_id)
-        if sidechain and message in self._messages:
+        seen, is_sidechain = self._source.seen, bool(request.is_sidechain)
+        # the main chain's messages, of earlier sources too; no request's key is of this form
+        message = None if request.response_id is None else id_hash(f"{request.response_id}\n")
+        if is_sidechain and message in seen:
             self.counts["replay"] += 1
             return False
-        if not sidechain and message is not None:
-            self._messages.add(message)
-        key = id_hash(call.key)
-        if key in self._source.seen:
+        if not is_sidechain and message is not None:
+            seen.add(message)
+        key = id_hash(request.request_id)
+        if key in seen:
             self.counts["copy"] += 1
             return False
-        self._source.seen.add(key)
+        seen.add(key)
         return True
 
-    def _request(self, file: TranscriptFile, prompts: FilePrompts, call: Call) -> Request:
-        observed, total = observed_of(call.usage, call.raw_usage, call.cost)
-        prompt = prompts.prompt(call, total)
-        origin, line = prompts.origins[call.key], call.first
-        sent_us = origin.sent_us(call.first_us)
-        if sent_us is None:
-            arrival_us, uncertainty = call.first_us, (observed.output or 0) / OUTPUT_PER_S
-        else:
-            arrival_us, uncertainty = sent_us, (call.first_us - sent_us) / 1e6
-        return Request(
-            request_id=call.key,
-            arrival_us=arrival_us,
-            arrival_uncertainty_s=uncertainty,
-            end_s=(call.last_us - arrival_us) / 1e6,
-            session_id=line.session_id or file.name,
-            parent_request_id=None if origin.before is None else origin.before.key,
-            agent_id=file.agent_of(line),
-            is_sidechain=file.is_sidechain(line),
-            provider="anthropic" if call.model and "claude" in call.model else None,
-            platform=_platform(call.message_id),
-            model=call.model,
-            service_tier=call.usage.service_tier,
-            speed=call.usage.speed,
-            blocks=None if prompt is None or total is None else prompt.blocks,
-            prompt_tokens=total,
-            output_tokens=observed.output,
-            output_types=[part.kind for part in call.parts] or None,
-            observed=observed,
-            status="ok",
-            response_id=call.message_id,
-            source_line=call.line,
-        )
-
-    def _note(self, call: Call, request: Request) -> None:
+    def _note(self, found: Found, request: Request) -> None:
         fresh = None if request.observed is None else request.observed.fresh
-        if not call.is_final:
+        if not found.is_final:
             self.counts["not final"] += 1
             if fresh is not None and fresh <= 1:
                 self.counts["placeholder"] += 1
-                self._placeholder_versions.add(call.first.version or "unknown")
+                self._placeholder_versions.add(found.version or "unknown")
         self.counts["blocks" if request.blocks is not None else "counts"] += 1
 
     def finish(self) -> None:
@@ -162,14 +138,6 @@ _NOTES = {
 
 def _version_key(version: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdigit() else -1 for part in version.split("."))
-
-
-def _platform(message_id: str | None) -> str | None:
-    """Where the model ran, as far as the message's id tells."""
-    for start, platform in (("msg_bdrk_", "bedrock"), ("msg_vrtx_", "vertex")):
-        if message_id is not None and message_id.startswith(start):
-            return platform
-    return None
 
 
 _MARKS = (
@@ -202,8 +170,9 @@ READER = Reader(
         "message.model": "model, an alias suffix such as [1m] kept",
         "message.content, attachment": "blocks: raw, key-sorted and masked hashes; output_types",
         "message.usage": "observed, prompt_tokens, output_tokens: of the line with the largest "
-        "output; iterations are summed; writes without a split are of unknown lifetime",
-        "message.usage.service_tier, speed": "service_tier, speed",
+        "output; iterations are summed, the prompt is the first one's; writes without a split are "
+        "of unknown lifetime",
+        "message.usage.service_tier, speed, inference_geo": "service_tier, speed, region",
         "costUSD": "observed.cost (estimate)",
         "isApiErrorMessage, model <synthetic>": "no request: counted in a note",
     },
@@ -214,7 +183,7 @@ READER = Reader(
         "how many tokens a block has: the growth of the reported prompt sizes, shared out by "
         "characters",
         "when a request was sent and its first token came: line times are ends of blocks",
-        "account, region, and the platform unless the message's id names it",
+        "the account, and the platform unless the message's id names it",
         "input and output of old client versions, which wrote placeholders",
     ),
 )

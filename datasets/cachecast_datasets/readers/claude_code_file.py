@@ -21,6 +21,7 @@ from cachecast_datasets.readers.claude_code_lines import (
 )
 from cachecast_datasets.readers.times import moment_us
 from cachecast_datasets.readers.transcripts import Place
+from cachecast_datasets.source import as_text
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +74,7 @@ class TranscriptFile:
         self.nodes: dict[str, Node] = {}
         self.results: dict[str, list[Node]] = {}  # by the id of the tool call that they answer
         self.counts: Counter[str] = Counter()  # lines that are no requests, by what they are
-        self.name = place.path.name.split(".")[0]
+        self.name = as_text(place.path.name.split(".")[0])
         self._prefix = prefix
         self._place = place
         self._is_agent = self.name.startswith("agent-")

@@ -6,6 +6,7 @@ they are the prompt's first block, `unseen tools`, of the same hash throughout a
 model. Format: openai/codex protocol.rs and rollouts of 0.114, read 2026-11.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,14 +14,18 @@ from pathlib import Path
 import msgspec
 
 from cachecast_datasets.errors import LogError
+from cachecast_datasets.packed import DAMAGED, open_bytes
 from cachecast_datasets.readers.codex_file import Call, RolloutFile, thread_of
 from cachecast_datasets.readers.codex_lines import LINES, USAGES, Line, TokenUsage
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.transcripts import Place, id_hash, places, transcript_files
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
-from cachecast_datasets.source import Source, open_bytes
+from cachecast_datasets.source import Source, as_text
 
+# models before GPT-5.6 read the cache in steps of 128 tokens (provider rules, 2026-08)
+_IN_STEPS = re.compile(r"(?:.*/)?gpt-(?:[1-4]|5(?:\.[0-5])?)(?![.\d])", re.IGNORECASE)
+_STEP = 128
 META = LogMeta("codex", "blocks", carries_markers=False, time_origin="absolute", text_seen=True)
 
 
@@ -43,7 +48,7 @@ class _Run:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._payloads: dict[str, set[int]] = {}  # 80 bytes an event, for forks
-        self._archived = self._copied = self._known = self._unwritten = 0
+        self._archived = self._copied = self._known = self._unwritten = self._odd = 0
         self._blocks = self._counts = self._turns = 0
 
     def once(self, files: list[Path]) -> list[Path]:
@@ -69,6 +74,7 @@ class _Run:
             self._source.seen.add(key)
             self._blocks += request.blocks is not None
             self._counts += request.blocks is None
+            self._odd += _is_odd(call)
             yield request
         self._payloads.setdefault(file.thread, set()).update(file.payloads)
         self._copied += file.copied
@@ -81,7 +87,7 @@ class _Run:
             place.bad(place.at(None, what, "no times"))
             return
         before: TokenUsage | None = None
-        thread = place.path.name.split(".")[0]
+        thread = as_text(place.path.name.split(".")[0])
         for number, data in place.lines():
             try:
                 line = place.decode(LINES, data, number)
@@ -120,6 +126,11 @@ class _Run:
             (self._copied, "events that forks copied from their parents, counted once"),
             (self._known, "requests in several files, counted once"),
             (self._unwritten, "calls of builds that report no cache writes, taken as none"),
+            (
+                self._odd,
+                "calls of models before GPT-5.6 whose cached tokens are no multiple of 128: "
+                "another server than OpenAI's may have counted them in its own way",
+            ),
         ):
             if count:
                 notes.append(f"{text}: {count:,}")
@@ -154,6 +165,12 @@ def _request(file: RolloutFile, call: Call) -> Request:
     )
 
 
+def _is_odd(call: Call) -> bool:
+    """Whether OpenAI would not have counted so: a server that speaks its API may mean others."""
+    in_steps = call.model is not None and _IN_STEPS.match(call.model) is not None
+    return in_steps and call.usage.cached_input_tokens % _STEP != 0
+
+
 def _turn(thread: str, turn: int, number: int, usage: TokenUsage, raw: bytes) -> Request:
     return Request(
         request_id=f"{thread}/{turn}",
@@ -173,7 +190,7 @@ def _is_exec(path: Path) -> bool:
     try:
         with open_bytes(path) as stream:
             line: Line = LINES.decode(stream.readline(1 << 20))
-    except (msgspec.MsgspecError, UnicodeDecodeError, EOFError, OSError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError, *DAMAGED):
         return False
     return line.type == "thread.started"
 

@@ -14,8 +14,10 @@ from cachecast_datasets.readers.codex_forks import CopyFilter, payload_hash
 from cachecast_datasets.readers.codex_items import instructions_part, is_output, item_parts
 from cachecast_datasets.readers.codex_lines import (
     CONTEXTS,
+    EVENTS,
     LINES,
     METAS,
+    OBJECTS,
     TOKEN_COUNTS,
     USAGES,
     Info,
@@ -27,6 +29,7 @@ from cachecast_datasets.readers.codex_lines import (
 from cachecast_datasets.readers.prompt_growth import Answer, Prompt, PromptGrowth
 from cachecast_datasets.readers.times import moment_us
 from cachecast_datasets.readers.transcripts import Place
+from cachecast_datasets.source import as_text
 
 UNSEEN = "unseen tools"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -103,7 +106,7 @@ class RolloutFile:
     """Iterate it for the calls that are this thread's own."""
 
     def __init__(self, place: Place, parents: dict[str, set[int]]) -> None:
-        self.thread = thread_of(place.path.name)
+        self.thread = thread_of(as_text(place.path.name))
         self.meta = SessionMeta()
         self.parent: str | None = None
         self.copied = 0
@@ -150,14 +153,22 @@ class RolloutFile:
             self._context = TurnContext(
                 context.model or self._context.model, context.effort or self._context.effort
             )
-        elif line.type in ("response_item", "compacted", "event_msg"):
-            if b'"token_count"' in payload[:200] and line.type == "event_msg":
-                counted = self._place.part(TOKEN_COUNTS, payload, number)
-                return None if counted.info is None else self._count(number, counted.info, time_us)
-            value = msgspec.json.decode(payload)
-            if not isinstance(value, dict):
-                raise ValueError("payload is not an object")
-            self._item(line.type, value, time_us)
+        elif line.type == "event_msg":
+            return self._event(number, payload, time_us)
+        elif line.type in ("response_item", "compacted"):
+            self._item(line.type, self._place.part(OBJECTS, payload, number), time_us)
+        return None
+
+    def _event(self, number: int, payload: bytes, time_us: int | None) -> Call | None:
+        kind = self._place.part(EVENTS, payload, number).type
+        if kind == "token_count":
+            counted = self._place.part(TOKEN_COUNTS, payload, number)
+            return None if counted.info is None else self._count(number, counted.info, time_us)
+        if kind == "thread_settings_applied":
+            value = self._place.part(OBJECTS, payload, number)
+            settings = value.get("thread_settings", value)
+            tier = settings.get("service_tier") if isinstance(settings, dict) else None
+            self._tier = tier if isinstance(tier, str) else None
         return None
 
     def _begin(self, meta: SessionMeta) -> None:
@@ -182,7 +193,7 @@ class RolloutFile:
     def _item(self, name: str, value: dict[str, Any], time_us: int | None) -> None:
         if name == "response_item":
             self._history.add(value, time_us)
-        elif name == "compacted":
+        else:
             items = value.get("replacement_history")
             parts = [part for item in _dicts(items) for part in item_parts(item)]
             summary = value.get("message")
@@ -190,10 +201,6 @@ class RolloutFile:
                 parts = item_parts({"type": "message", "role": "user", "content": [
                     {"type": "input_text", "text": summary}]})  # fmt: skip
             self._history.replaced(parts)
-        elif value.get("type") == "thread_settings_applied":
-            settings = value.get("thread_settings", value)
-            tier = settings.get("service_tier") if isinstance(settings, dict) else None
-            self._tier = tier if isinstance(tier, str) else None
 
     def _count(self, number: int, info: Info, time_us: int | None) -> Call | None:
         """A token count: a new call, or a repetition, a copy, a mark that the context is full."""

@@ -48,7 +48,7 @@ class TokenUsage(msgspec.Struct):
         if fresh < 0:
             raise ValueError(
                 f"cached_input_tokens {self.cached_input_tokens} and cache_write_input_tokens "
-                f"{written} are more than input_tokens {self.input_tokens}"
+                f"{written} are more than input_tokens {self.input_tokens}, expected at most that"
             )
         return Observed(
             fresh=fresh,
@@ -80,6 +80,12 @@ class Line(msgspec.Struct):
     payload: msgspec.Raw = msgspec.Raw()
     thread_id: str | None = None
     usage: msgspec.Raw = msgspec.Raw()
+
+
+class Event(msgspec.Struct):
+    """What kind of event a payload is, wherever that stands in it."""
+
+    type: str | None = None
 
 
 class TokenCount(msgspec.Struct):
@@ -128,7 +134,9 @@ class TurnContext(msgspec.Struct):
 
 
 LINES = msgspec.json.Decoder(Line)
+EVENTS = msgspec.json.Decoder(Event)
 TOKEN_COUNTS = msgspec.json.Decoder(TokenCount)
 METAS = msgspec.json.Decoder(SessionMeta)
 USAGES = msgspec.json.Decoder(TokenUsage)
+OBJECTS = msgspec.json.Decoder(dict[str, Any])
 CONTEXTS = msgspec.json.Decoder(TurnContext)

@@ -72,9 +72,8 @@ def timed(
     try:
         request = reading.request(exchange)
         request.arrival_us = clock.arrival_us(moment, place)
-    except (ValueError, RecursionError) as problem:
-        text = str(problem) if isinstance(problem, ValueError) else "is nested too deeply"
-        source.bad(at(f"{source.label} {place}", None, text))
+    except ValueError as problem:
+        source.bad(at(f"{source.label} {place}", None, str(problem)))
         return
     yield request
 

@@ -6,18 +6,20 @@ several spellings of one field, tried in order and never added.
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-import msgspec
-
 from cachecast_datasets.checks import shown
+from cachecast_datasets.json_depth import decoded_text
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_TOKENS = 10**15  # far beyond any aggregate; keeps every sum in 64 bits
 _MOST_MONEY = Decimal(10) ** 15
+_MOST_EXPONENT = 30
+_MOST_CHARACTERS = 100
 _MOMENT = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d{2}(?::?\d{2})?))?",
     re.IGNORECASE,
@@ -81,10 +83,8 @@ class Fields:
         """A JSON value; a string that holds one (a cell of a CSV) is decoded."""
         value = self.value(*names)
         if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
-            try:
-                return msgspec.json.decode(value)
-            except (msgspec.DecodeError, RecursionError):
-                return value
+            with suppress(ValueError):
+                return decoded_text(value)
         return value
 
     def inner(self, *names: str) -> "Fields | None":
@@ -140,15 +140,25 @@ def count_of(value: Any, name: str) -> int:
 
 
 def number_of(value: Any, name: str) -> Decimal:
-    """A finite number, also as a string."""
+    """A finite number, also as a string.
+
+    One with an exponent of nine digits is refused, not worked with: as an integer or a fraction it
+    would fill the memory.
+    """
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
             raise InvalidOperation
-        number = Decimal(str(value).strip())
-        if not number.is_finite():
+        text = str(value).strip()
+        number = Decimal(text)
+        if not number.is_finite() or len(text) > _MOST_CHARACTERS:
             raise InvalidOperation
     except InvalidOperation:
         raise ValueError(f"{name} is {shown(value)}, expected a number") from None
+    if not number:
+        return Decimal(0)
+    if abs(number.adjusted()) > _MOST_EXPONENT:
+        accepted = f"0 or a number from 1e-{_MOST_EXPONENT} to 1e{_MOST_EXPONENT}"
+        raise ValueError(f"{name} is {shown(value)}, expected {accepted}")
     return number
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
-from cachecast_datasets.callers import account_of, split_url
+from cachecast_datasets.callers import account_of, api_of_path, split_url
 from cachecast_datasets.errors import LogError
 from cachecast_datasets.exchange import Exchange
+from cachecast_datasets.json_depth import decoded_text
 from cachecast_datasets.json_faults import decode
 from cachecast_datasets.readers.exchanges import Clock, fault, finish, reading_of, timed
 from cachecast_datasets.readers.har_bodies import Unreadable, body_text, headers_of
@@ -20,10 +21,10 @@ from cachecast_datasets.readers.times import any_moment
 from cachecast_datasets.replies.streams import Stream, looks_like_stream, stream_of
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
+from cachecast_datasets.shown import shown
 from cachecast_datasets.source import Source, read_whole
 
 META = LogMeta("har", "text", carries_markers=True, time_origin="absolute", text_seen=True)
-_CALLS = ("/messages", "/chat/completions", "/responses")
 _SESSIONS = ("x-claude-code-session-id", "session_id", "session-id", "x-session-id")
 
 
@@ -36,7 +37,6 @@ class _Har(msgspec.Struct):
 
 
 _DECODER = msgspec.json.Decoder(_Har)
-_OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
 class _Skipped(Exception):
@@ -83,7 +83,7 @@ def _exchange(
     host, path = split_url(asked["url"])
     if "_webSocketMessages" in entry or asked["url"].startswith(("ws://", "wss://")):
         raise _Skipped("a WebSocket exchange, which is not read")
-    if path is None or not path.rstrip("/").endswith(_CALLS) or asked.get("method") == "OPTIONS":
+    if api_of_path(path) is None or asked.get("method") == "OPTIONS":
         raise _Skipped("an entry that calls no model")
     headers, reply_headers = headers_of(asked), headers_of(answered)
     try:
@@ -135,9 +135,12 @@ def _reply(text: str | None) -> dict[str, Any] | Stream | None:
 
 def _object(text: str, what: str) -> dict[str, Any]:
     try:
-        return _OBJECT.decode(text.encode(errors="surrogatepass"))
-    except (msgspec.DecodeError, UnicodeError):
-        raise ValueError(f"the {what} is no whole JSON object (cut short?)") from None
+        value = decoded_text(text)
+    except ValueError as problem:
+        raise ValueError(f"the {what} is {shown(text)}, expected an object ({problem})") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"the {what} is {shown(value)}, expected an object")
+    return value
 
 
 def _recognises(head: Head) -> bool:

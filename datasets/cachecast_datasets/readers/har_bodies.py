@@ -9,7 +9,7 @@ from typing import Any
 
 import zstandard
 
-from cachecast_datasets.source import GZIP_MAGIC, ZSTD_MAGIC
+from cachecast_datasets.packed import GZIP_MAGIC, ZSTD_MAGIC
 
 MOST_BYTES = 1 << 28  # of one body: more is no prompt, but a trap
 

@@ -13,8 +13,10 @@ import msgspec
 
 from cachecast_datasets.checks import Bad
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.files import files_below, ignored
 from cachecast_datasets.hashing import scoped_ids
 from cachecast_datasets.json_faults import decode, too_deep
+from cachecast_datasets.packed import unpacked_name
 from cachecast_datasets.readers.block_ids import check_block_count, id_array
 from cachecast_datasets.readers.counts import Count
 from cachecast_datasets.readers.reader import Head, Reader
@@ -22,7 +24,7 @@ from cachecast_datasets.readers.times import Seconds, microseconds
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
 from cachecast_datasets.shown import named, shown
-from cachecast_datasets.source import Source, files_below, ignored, read_whole, unpacked_name
+from cachecast_datasets.source import Source, as_text, read_whole
 
 _Id = Annotated[int, msgspec.Meta(ge=0)]
 _Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -88,7 +90,7 @@ def read(source: Source) -> Iterator[Request]:
     folder = source.path.is_dir()
     for path in session_files(source.path, source.bad) if folder else [source.path]:
         source.file = path
-        inside = path.relative_to(source.path).as_posix() if folder else path.name
+        inside = as_text(path.relative_to(source.path).as_posix() if folder else path.name)
         try:
             yield from _session(source, path, inside)
             done += path.stat().st_size

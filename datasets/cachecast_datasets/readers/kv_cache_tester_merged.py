@@ -10,16 +10,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from cachecast_datasets.errors import LogError, at
 from cachecast_datasets.hashing import scoped_ids
-from cachecast_datasets.json_faults import decode
 from cachecast_datasets.readers.block_ids import check_block_count
 from cachecast_datasets.readers.counts import Count
+from cachecast_datasets.readers.lines import requests_by_line
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.readers.times import microseconds
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
-from cachecast_datasets.source import Source, read_lines
+from cachecast_datasets.source import Source
 
 BLOCK_TOKENS = 64
 _Id = Annotated[int, msgspec.Meta(ge=0)]
@@ -39,29 +38,19 @@ _KEYS = {"": _Line.__struct_fields__}
 
 def read(source: Source) -> Iterator[Request]:
     """One request a line; its id is the line number, its scope the file."""
-    for number, line in read_lines(source):
-        try:
-            yield _request(source, number, line)
-        except LogError as problem:
-            source.bad(problem)
+    return requests_by_line(source, _DECODER, _request, _KEYS)
 
 
-def _request(source: Source, number: int, line: bytes) -> Request:
-    row = decode(_DECODER, line, source.label, number, keys=_KEYS)
-    try:
-        arrival_us = microseconds(row.timestamp, "timestamp")
-        # before the runs are expanded: a wrong count must not fill the memory
-        count = sum(run[1] for run in row.hash_runs)
-        check_block_count("hash_runs", count, row.input_length, BLOCK_TOKENS)
-        ids = _expanded(row.hash_runs)
-    except ValueError as problem:
-        raise at(source.label, number, str(problem)) from problem
+def _request(source: Source, number: int, row: _Line) -> Request:
+    # before the runs are expanded: a wrong count must not fill the memory
+    count = sum(run[1] for run in row.hash_runs)
+    check_block_count("hash_runs", count, row.input_length, BLOCK_TOKENS)
     return Request(
         request_id=f"{source.prefix}{number}",
-        arrival_us=arrival_us,
+        arrival_us=microseconds(row.timestamp, "timestamp"),
         session_id=row.session,
         token_block_size=BLOCK_TOKENS,
-        token_blocks=scoped_ids(source.scope, ids),
+        token_blocks=scoped_ids(source.scope, _expanded(row.hash_runs)),
         hash_scope=source.scope,
         prompt_tokens=row.input_length,
         output_tokens=row.output_length,

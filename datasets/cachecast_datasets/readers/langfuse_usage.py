@@ -25,6 +25,7 @@ _M5 = ("input_cache_creation_5m", "ephemeral_5m_input_tokens")
 _H1 = ("input_cache_creation_1h", "ephemeral_1h_input_tokens")
 _REASONING = ("output_reasoning_tokens", "output_reasoning", "reasoning_tokens")
 _TOTAL = ("total", "total_tokens", "totalTokens")
+_NAMED = frozenset((*_INPUT, *_OUTPUT, *_READ, *_WRITE, *_M5, *_H1, *_REASONING))
 _SPAN_INPUT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
 
 
@@ -54,12 +55,13 @@ def _readings(details: Fields) -> list[Counts]:
     m5, h1 = details.count(*_M5), details.count(*_H1)
     split = (m5 or 0) + (h1 or 0)
     aggregate = details.count(*_WRITE)
-    output, reasoning = details.count(*_OUTPUT), details.count(*_REASONING)
-    joined = None if output is None or reasoning is None else output + reasoning
+    given, output = details.count(*_INPUT), details.count(*_OUTPUT)
+    reasoning = details.count(*_REASONING)
+    more_in, more_out = _others(details, "input"), _others(details, "output")
     apart = Counts(
-        input=details.count(*_INPUT),
+        input=_plus(given, more_in),
         read=details.count(*_READ),
-        output=joined,
+        output=_plus(_plus(output, reasoning), more_out),
         # the aggregate is the sum of both lifetimes, their rest, or 0: never added to them
         write=None if aggregate is None and not split else max(0, (aggregate or 0) - split),
         m5=m5 or 0,
@@ -70,9 +72,22 @@ def _readings(details: Fields) -> list[Counts]:
     readings = [apart]
     if split and aggregate:  # … unless the total says that it is a rest beside them
         readings.append(replace(apart, write=aggregate))
+    if more_in or more_out:  # … or that other buckets are inside the input and the output
+        inside = _plus(output, reasoning)
+        readings += [replace(one, input=given, output=inside) for one in readings]
     if reasoning:  # who sends the input inclusive sends the output so, too
         readings += [replace(one, output=output) for one in readings if _covers(output, reasoning)]
     return readings
+
+
+def _others(details: Fields, side: str) -> int:
+    """The side's buckets that have no name here, of sound or images: disjoint like the rest."""
+    names = (name for name in details.raw if name.startswith(f"{side}_") and name not in _NAMED)
+    return sum(details.optional(name) or 0 for name in names)
+
+
+def _plus(count: int | None, more: int | None) -> int | None:
+    return None if count is None or more is None else count + more
 
 
 def _covers(output: int | None, reasoning: int) -> bool:

@@ -4,21 +4,22 @@ A prompt is one string that grows from turn to turn; it is cut where an earlier 
 session ended, so that a block is what one turn added. Format: LMCache benchmarks; read 2026-11.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Annotated
 
 import msgspec
 
 from cachecast_datasets.content import hashes_of
-from cachecast_datasets.errors import LogError
 from cachecast_datasets.hashing import content_hash
-from cachecast_datasets.json_faults import decode
+from cachecast_datasets.readers.lines import requests_by_line
 from cachecast_datasets.readers.prompt_texts import estimated_tokens
 from cachecast_datasets.readers.reader import Head, Reader
 from cachecast_datasets.request import ContentBlock, Request
 from cachecast_datasets.request_log import LogMeta
-from cachecast_datasets.source import Source, read_lines
+from cachecast_datasets.source import Source
 
 _MOST_ENDS = 1024  # ends of earlier prompts remembered for one session
 _LATEST_US = 10**18
@@ -55,18 +56,13 @@ class _Session:
 
 def read(source: Source) -> Iterator[Request]:
     """One request a line, its id the line number."""
-    sessions: dict[str | None, _Session] = {}
-    for number, line in read_lines(source):
-        try:
-            row = decode(_DECODER, line, source.label, number)
-        except LogError as problem:
-            source.bad(problem)
-            continue
-        yield _request(source, number, row, sessions.setdefault(row.session_id, _Session()))
+    return requests_by_line(source, _DECODER, partial(_request, defaultdict(_Session)))
 
 
-def _request(source: Source, number: int, row: _Line, session: _Session) -> Request:
-    pieces = session.pieces(row.input.encode())
+def _request(
+    sessions: defaultdict[str | None, _Session], source: Source, number: int, row: _Line
+) -> Request:
+    pieces = sessions[row.session_id].pieces(row.input.encode())
     blocks = [_block(piece, place) for place, piece in enumerate(pieces)]
     return Request(
         request_id=f"{source.prefix}{number}",

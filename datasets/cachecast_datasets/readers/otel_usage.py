@@ -78,8 +78,8 @@ def _anthropic(usage: Fields) -> Counts:
         m5, h1 = (split.optional(name) or 0 for name in _SPLIT)
         if written not in (None, 0, m5 + h1) and m5 + h1:
             raise ValueError(
-                f"{usage.path}cache_creation_input_tokens is {written}, but its split says "
-                f"{m5} (5m) + {h1} (1h)"
+                f"{usage.path}cache_creation_input_tokens is {written}, expected {m5 + h1} as its "
+                f"split says: {m5} (5m) + {h1} (1h)"
             )
         written = 0 if m5 + h1 else written
     return Counts(

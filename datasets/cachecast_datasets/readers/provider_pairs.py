@@ -13,7 +13,9 @@ from cachecast_datasets.callers import account_of, split_url
 from cachecast_datasets.checks import shown
 from cachecast_datasets.errors import LogError
 from cachecast_datasets.exchange import Exchange
+from cachecast_datasets.json_depth import decoded_text
 from cachecast_datasets.json_faults import decode
+from cachecast_datasets.packed import DAMAGED, open_bytes
 from cachecast_datasets.readers.exchanges import Clock, fault, finish, reading_of, timed
 from cachecast_datasets.readers.pair_times import created_in, times_of
 from cachecast_datasets.readers.reader import Head, Reader
@@ -21,7 +23,7 @@ from cachecast_datasets.replies.reply import word
 from cachecast_datasets.replies.streams import Stream, looks_like_stream, stream_of
 from cachecast_datasets.request import Request
 from cachecast_datasets.request_log import LogMeta
-from cachecast_datasets.source import Source, open_bytes, read_lines, read_whole
+from cachecast_datasets.source import Source, read_lines, read_whole
 
 PAIRS = (
     ("request", "response"), ("req", "res"), ("req", "resp"), ("request_body", "response_body"),
@@ -96,16 +98,19 @@ def _is_object(line: bytes) -> bool:
     """Whether the line, unindented, is one whole object: never so within indented JSON."""
     try:
         return line.startswith(b"{") and bool(_DECODER.decode(line))
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return False
 
 
 def _by_lines(source: Source) -> bool:
     """Whether the first line is a whole object (JSONL), or looks like a broken one."""
-    with open_bytes(source.path) as stream:
-        line = stream.readline(1 << 28)
-        while line and not line.strip():
+    try:
+        with open_bytes(source.path) as stream:
             line = stream.readline(1 << 28)
+            while line and not line.strip():
+                line = stream.readline(1 << 28)
+    except DAMAGED:
+        return True  # read line by line, it is told how much of the file is whole
     text = line.removeprefix(b"\xef\xbb\xbf").strip()
     return text.startswith(b"{") and len(text) > 2
 
@@ -178,9 +183,10 @@ def _body(side: Any, name: str) -> Any:
         side = side["body"]
     if isinstance(side, str) and side.lstrip()[:1] in ("{", "["):
         try:
-            return _ANY.decode(side.encode(errors="surrogatepass"))
-        except (msgspec.DecodeError, UnicodeError):
-            raise ValueError(f"{name} is {shown(side)}, expected whole JSON") from None
+            return decoded_text(side)
+        except ValueError as problem:
+            text = f"{name} is {shown(side)}, expected an object ({problem})"
+            raise ValueError(text) from None
     return side
 
 
@@ -190,7 +196,8 @@ def _reply(answer: Any) -> dict[str, Any] | Stream | None:
     if isinstance(answer, str) and looks_like_stream(answer):
         return stream_of(answer)
     if isinstance(answer, list):
-        return Stream([event for event in answer if isinstance(event, dict)])
+        events = [event for event in answer if isinstance(event, dict)]
+        return Stream(events, broken=len(answer) - len(events))
     if isinstance(answer, dict):
         return answer
     raise ValueError(f"response is {shown(answer)}, expected an object or an event stream")
@@ -226,7 +233,7 @@ def _keys_of_text(head: Head, name: str) -> frozenset[str]:
     try:
         text = msgspec.json.decode(head.values[name], type=str)
         return frozenset(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
-    except (KeyError, msgspec.DecodeError, UnicodeError):
+    except (KeyError, msgspec.DecodeError, UnicodeError, RecursionError):
         return frozenset()
 
 

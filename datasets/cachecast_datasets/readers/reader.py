@@ -38,7 +38,7 @@ class Head:
         """The keys of the object under `name`; none if it is no object."""
         try:
             return frozenset(msgspec.json.decode(self.values[name], type=dict[str, msgspec.Raw]))
-        except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        except (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return frozenset()
 
 

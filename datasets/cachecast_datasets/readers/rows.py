@@ -1,19 +1,17 @@
 """Rows of a log that people export as they like: JSON lines, a JSON array, one object, or CSV."""
 
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
-import zstandard
 
 from cachecast_datasets.errors import LogError, at, at_row
 from cachecast_datasets.json_faults import decode
-from cachecast_datasets.source import Source, damaged, open_bytes, read_lines, read_whole
+from cachecast_datasets.packed import DAMAGED, damaged, open_bytes, start_of
+from cachecast_datasets.source import Source, read_lines, read_whole
 
 _OBJECT: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
@@ -51,7 +49,7 @@ def read_rows(source: Source, *wrappers: str) -> Iterator[Row]:
     elif first[:1] == b"{":
         for number, line in read_lines(source):
             try:
-                found = _decoded(line, source.label, number)
+                found = decode(_OBJECT, line, source.label, number)
             except LogError as problem:
                 source.bad(problem)
                 continue
@@ -62,22 +60,14 @@ def read_rows(source: Source, *wrappers: str) -> Iterator[Row]:
 
 def _first_bytes(source: Source) -> bytes:
     try:
-        with open_bytes(source.path) as stream:
-            return stream.read(1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
-    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+        return start_of(source.path, 1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
+    except DAMAGED as problem:
         raise damaged(source.label, 0, problem) from problem
-
-
-def _decoded(data: bytes, label: str, line: int | None) -> dict[str, Any]:
-    try:
-        return decode(_OBJECT, data, label, line)
-    except RecursionError:
-        raise at(label, line, "the JSON is nested too deeply", "nested too deeply") from None
 
 
 def _whole(source: Source) -> dict[str, Any] | None:
     try:
-        return _decoded(read_whole(source, source.path), source.label, None)
+        return decode(_OBJECT, read_whole(source, source.path), source.label, None)
     except LogError as problem:
         source.bad(problem)
         return None
@@ -88,10 +78,6 @@ def _array(source: Source, wrappers: tuple[str, ...]) -> Iterator[Row]:
         items = decode(_ARRAY, read_whole(source, source.path), source.label, None)
     except LogError as problem:
         source.bad(problem)
-        return
-    except RecursionError:
-        text = "the JSON is nested too deeply"
-        source.bad(at(source.label, None, text, "nested too deeply"))
         return
     for number, item in enumerate(items, start=1):
         try:
@@ -136,7 +122,7 @@ def _csv(source: Source) -> Iterator[Row]:
                 fault = f"not valid CSV: {problem}, expected quoted cells to end"
                 source.bad(at(source.label, start, fault, "not CSV"))
                 continue
-            except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as problem:
+            except DAMAGED as problem:
                 source.bad(damaged(source.label, rows.line_num, problem))
                 return
             if not columns:

@@ -76,13 +76,14 @@ def classes(counts: Counts, own: Convention, raw: Any = None) -> Classes:
     counts = _with_output(counts)
     if (counts.reasoning or 0) > (counts.output if counts.output is not None else 10**15):
         raise ValueError(
-            f"reasoning is {counts.reasoning}, more than the {counts.output} output tokens it is in"
+            f"reasoning is {counts.reasoning}, expected at most the {counts.output} output tokens "
+            "it is in"
         )
     convention = own
     if counts.fresh(own) < 0 or not counts.fits_total(own):
         fits = counts.fresh(other) >= 0 and counts.fits_total(other)
         if not fits and (counts.fresh(own) >= 0 or counts.fresh(other) < 0):
-            raise ValueError(f"the usage does not add up: {_numbers(counts)}")
+            raise ValueError(f"the usage does not add up, expected sums: {_numbers(counts)}")
         convention = other
     known = counts.input is not None and None not in (counts.read, counts.write)
     inclusive = convention == "inclusive"

@@ -85,7 +85,7 @@ def _counts(row: Fields) -> Counts:
     total = sum(part or 0 for part in parts)
     if whole is not None and whole != total:
         spelled = " + ".join(name for name in names if name)
-        raise ValueError(f"input_tokens_total is {whole}, but {spelled} is {total}")
+        raise ValueError(f"input_tokens_total is {whole}, expected {total} as {spelled}")
     return Counts(
         input=total,
         read=parts[2],

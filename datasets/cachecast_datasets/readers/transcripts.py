@@ -10,8 +10,9 @@ import xxhash
 
 from cachecast_datasets.checks import Bad
 from cachecast_datasets.errors import LogError, at
+from cachecast_datasets.files import bytes_of, files_below, ignored
 from cachecast_datasets.json_faults import decode
-from cachecast_datasets.source import Source, files_below, ignored, lines_of
+from cachecast_datasets.source import Source, lines_of
 
 _T = TypeVar("_T")
 _CRASHES = ("cut short", "not JSON")
@@ -56,10 +57,10 @@ class Place:
         """Report the foreign lines: one by one, or as a whole if the file has no others."""
         if self.is_ours:
             for number in self._foreign:
-                problem = f"a JSON object that is no line of a {kind}"
+                problem = f"a JSON object of another kind, expected a line of a {kind}"
                 self.lost(self.at(number, problem, "another kind of line"))
         elif self._foreign:
-            problem = f"{len(self._foreign):,} lines of JSON, but none of a {kind}"
+            problem = f"{len(self._foreign):,} lines of other JSON, expected those of a {kind}"
             self.lost(self.at(None, problem, "another kind of file"))
 
     def decode(self, decoder: "msgspec.json.Decoder[_T]", data: bytes, number: int) -> _T:
@@ -88,7 +89,7 @@ def places(source: Source, files: list[Path]) -> Iterator[Place]:
             source.position(base + used)
 
         yield Place(path, source.lost, source.bad, position)
-        done += path.stat().st_size
+        done += bytes_of(path)
         source.position(done)
 
 

@@ -4,10 +4,10 @@ Source: anthropic-sdk-python types @009b0353, 2026-08; the conventions are those
 `cachecast_pricing.apis.anthropic`, which this package may not import.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cachecast_datasets.json_depth import decoded_text
 from cachecast_datasets.prompts import anthropic as prompts
 from cachecast_datasets.replies.counts import count, has, inner, optional
 from cachecast_datasets.replies.reply import Reply, compact, error_kind, prompt_total, word
@@ -44,7 +44,7 @@ def merged(events: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
 
     Usage is never added: message_delta repeats cumulative counts, and the last value of each field
     that is not null wins, so that the lifetimes of message_start stay. The output count of a
-    stream that broke off before its first message_delta is a placeholder and left out.
+    stream without a message_delta (broken off, or damaged there) is a placeholder and left out.
     """
     message: dict[str, Any] = {}
     usage: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def merged(events: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
             ended = "error" if not message else "aborted"
     if not message:
         return {}, ended
-    if ended == "aborted" and not counted:
+    if not counted:
         usage["output_tokens"] = None
     if usage:
         message["usage"] = usage
@@ -108,7 +108,7 @@ def _whole(block: dict[str, Any]) -> dict[str, Any]:
     text = block.pop("_json", "")
     if text:
         try:
-            block["input"] = json.loads(text)
+            block["input"] = decoded_text(text)
         except ValueError:
             block["input"] = text
     return block
@@ -135,8 +135,12 @@ def _take(made: Reply, usage: Mapping[str, Any], message: Mapping[str, Any]) -> 
     )
     made.service_tier = word(usage.get("service_tier"))
     made.speed = word(usage.get("speed"))
-    region = word(usage.get("inference_geo"))
-    made.region = None if region in ("not_available", "global") else region
+    made.region = region_of(word(usage.get("inference_geo")))
+
+
+def region_of(inference_geo: str | None) -> str | None:
+    """The region that a usage names; None where it is unknown or anywhere."""
+    return None if inference_geo in ("", "not_available", "global") else inference_geo
 
 
 def _observed(usage: Mapping[str, Any]) -> Observed:
@@ -172,7 +176,9 @@ def _writes(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | Non
             return m5, h1, 0
     # some SDKs move the counts into the split and leave the total at 0
     if created not in (None, 0, m5 + h1) or m5 < 0 or h1 < 0:
-        raise ValueError(f"usage.{_CREATED} is {created}, but its split says {m5} (5m) + {h1} (1h)")
+        raise ValueError(
+            f"usage.{_CREATED} is {created}, expected the sum of its split: {m5} (5m) + {h1} (1h)"
+        )
     return m5, h1, 0
 
 

@@ -96,7 +96,7 @@ def _observed(usage: Mapping[str, Any], write: str) -> Observed:
             if total not in (None, given + read + written + (output or 0)):
                 raise ValueError(
                     f"usage does not add up: input {given}, read {read}, written {written}, "
-                    f"total {total}"
+                    f"total {total}; expected parts within the input, or a total of them all"
                 )
             fresh = given  # a gateway that counts additively
     return Observed(

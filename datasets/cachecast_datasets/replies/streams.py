@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import msgspec
-
-_DECODER = msgspec.json.Decoder(dict[str, Any])
+from cachecast_datasets.json_depth import decoded_text
 
 
 class Stream:
@@ -56,6 +54,10 @@ def _take(stream: Stream, data: str) -> None:
         stream.done = True
         return
     try:
-        stream.events.append(_DECODER.decode(data.encode(errors="surrogatepass")))
-    except (msgspec.DecodeError, UnicodeError):
+        event = decoded_text(data)
+    except ValueError:
+        event = None
+    if isinstance(event, dict):
+        stream.events.append(event)
+    else:
         stream.broken += 1

@@ -3,7 +3,7 @@
 import gzip
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -47,7 +47,8 @@ def generate(
     except OSError as problem:
         raise BadInput(f"{out}: cannot be written: {problem.strerror or problem}") from problem
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # a read-only folder refuses even what is not there
+            partial.unlink()
     return written, len(seen)
 
 

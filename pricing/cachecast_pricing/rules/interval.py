@@ -52,7 +52,7 @@ class IntervalBoundaries:
         blocks = prompt.blocks or []
         if self.settings.mark in (None, "log") and any(b.marker in OPENAI_MARKERS for b in blocks):
             rejected = "prompt_cache_breakpoint on a model before GPT-5.6"
-            return Match(0, 0, refusal(rejected), None, rejected)
+            return Match(0, refusal(rejected), None, rejected)
         scope = self.memory.scope(request)
         known = held_index(prompt, scope)
         runs = Runs(prompt, request)
@@ -81,7 +81,7 @@ class IntervalBoundaries:
             self.store.announce(plan)
         self.memory.remember(scope, request, prompt.hashes, known, explanation.reason)
         self.trees.tidy(now_us, self.life_us(request))
-        return Match(read, runs.limit, explanation, plan)
+        return Match(read, explanation, plan)
 
     def _found(
         self, read: int, live: int, shared: int, node: Node | None, now_us: int

@@ -51,7 +51,7 @@ class MarkedBoundaries:
         prompt = Prompt(request, self.key_settings, True, self.strips_thinking, self.grid)
         marks = self._marks(prompt)
         if marks.rejected is not None:
-            return Match(0, 0, refusal(marks.rejected), None, marks.rejected)
+            return Match(0, refusal(marks.rejected), None, marks.rejected)
         memory = self.memory
         scope = memory.scope(request)
         known = held_index(prompt, scope)
@@ -76,7 +76,7 @@ class MarkedBoundaries:
         plan = Plan(scope, now_us, writes, hit, _split(prompt, usable, read))
         self.store.announce(plan)
         memory.remember(scope, request, prompt.hashes, known, explanation.reason)
-        return Match(read, limit, explanation, plan)
+        return Match(read, explanation, plan)
 
     def usual(
         self,
@@ -88,10 +88,7 @@ class MarkedBoundaries:
         total: int,
         now_us: int,
     ) -> Plan | None:
-        """The plan of a usual next turn, announced and remembered; None for any other request.
-
-        Its boundaries are `first <= i < end` of `lists`.
-        """
+        """See UsualRules."""
         settings = self.settings
         found = usual_hit(
             self.memory, scope, lists, first, end, self.minimum, settings.lookback, now_us

@@ -126,4 +126,4 @@ def usual_match(rules: UsualRules, request: Request, now_us: int) -> Match | Non
     explanation = usual_explanation(read, limit, total)
     if plan.busy:
         explanation = explanation._replace(candidates=("routed_elsewhere",))
-    return Match(read, limit, explanation, plan)
+    return Match(read, explanation, plan)

@@ -149,11 +149,11 @@ def plain(value: str) -> str:
         return value
     try:
         parsed = json.loads(value)
-    except ValueError:
+        if list(parsed) == ["type"]:
+            return str(parsed["type"])
+        return json.dumps(parsed, sort_keys=True, separators=(",", ":"))
+    except (ValueError, RecursionError):  # no JSON, or nested too deep: one spelling is enough
         return value
-    if list(parsed) == ["type"]:
-        return str(parsed["type"])
-    return json.dumps(parsed, sort_keys=True, separators=(",", ":"))
 
 
 def system_end(prompt: Prompt) -> int | None:

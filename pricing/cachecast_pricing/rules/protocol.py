@@ -14,23 +14,20 @@ from cachecast_pricing.usage import Usage
 class Match:
     """The outcome of a look-up; the rules keep what they need until the response starts.
 
-    `hit_tokens` is the longest usable entry as the provider bills it; `limit` the last boundary
-    that caching was asked for (tokens); `rejected` the provider's reason to refuse the request,
-    if it would; `explanation` why the rest was not read.
+    `hit_tokens` is the longest usable entry as the provider bills it; `explanation` why the rest
+    was not read; `rejected` the provider's reason to refuse the request, if it would.
     """
 
-    __slots__ = ("explanation", "hit_tokens", "limit", "plan", "rejected")
+    __slots__ = ("explanation", "hit_tokens", "plan", "rejected")
 
     def __init__(
         self,
         hit_tokens: int,
-        limit: int,
         explanation: Explanation,
         plan: object = None,
         rejected: str | None = None,
     ) -> None:
         self.hit_tokens = hit_tokens
-        self.limit = limit
         self.explanation = explanation
         self.plan = plan
         self.rejected = rejected

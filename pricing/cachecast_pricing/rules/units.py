@@ -62,7 +62,7 @@ class WholePrefixUnits:
         self.store.announce(plan)
         self.memory.remember(scope, request, prompt.hashes, known, explanation.reason)
         self.trees.tidy(now_us, self.life_us)
-        return Match(read, runs.limit, explanation, plan)
+        return Match(read, explanation, plan)
 
     def _units(
         self, runs: Runs, scope: Scope, shared: int, now_us: int

@@ -70,14 +70,14 @@ class WrittenBoundaries:
         ):
             rejected = f"ttl 12h is not offered by {self.model}"
         if rejected is not None:
-            return Match(0, 0, refusal(rejected), None, rejected)
+            return Match(0, refusal(rejected), None, rejected)
         memory = self.memory
         scope = memory.scope(request)
         known = held_index(prompt, scope)
         if not points.writes:
             memory.remember(scope, request, prompt.hashes, known, "not_requested")
             plan = Plan(scope, now_us, [], None, Usage(fresh=prompt.total, output=prompt.output))
-            return Match(0, 0, not_requested(prompt), plan)
+            return Match(0, not_requested(prompt), plan)
         machine, busy = self.machines.place(prompt, scope, now_us)
         if machine:
             salt = machine_salt(machine)
@@ -103,10 +103,7 @@ class WrittenBoundaries:
         total: int,
         now_us: int,
     ) -> Plan | None:
-        """The plan of a usual next turn, announced and remembered; None for any other request.
-
-        Its boundaries are `first <= i < end` of `lists`.
-        """
+        """See UsualRules."""
         found = usual_hit(self.memory, scope, lists, first, end, self.minimum, ANY_POSITION, now_us)
         if found < 0 or lists.names[found] not in _ENDINGS:
             return None
@@ -165,7 +162,7 @@ class WrittenBoundaries:
         else:
             explanation = below_minimum(prompt, limit, self.minimum)
         self.store.announce(plan)
-        return Match(read, limit, explanation, plan)
+        return Match(read, explanation, plan)
 
     def _routed(
         self, match: Match, prompt: Prompt, scope: Scope, machine: int, now_us: int
