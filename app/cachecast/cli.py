@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "generate": "generate",
     "import": "import_",
     "models": "models",
+    "optimize": "optimize",
     "price": "price",
     "simulate": "simulate",
     "sql": "sql",

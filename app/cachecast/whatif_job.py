@@ -77,7 +77,7 @@ def whatifs_of(
         for change in changes:
             after = change.scenario(after)
         columns |= set(Billing(after, catalog, trace.meta).columns())
-    sessions = _sessions(trace)
+    sessions = session_keys(trace)
 
     def run(name: str, number: int, changes: Sequence[Change]) -> Replay:
         report(name, number, len(asked) + 1)
@@ -99,7 +99,8 @@ def whatifs_of(
     return baseline, found
 
 
-def _sessions(trace: Trace) -> dict[str, SessionKey]:
+def session_keys(trace: Trace) -> dict[str, SessionKey]:
+    """What each request's money counts toward, by its id."""
     columns = ("account", "hash_scope", "session_id")
     return {request.request_id: session_key(request) for request in trace.requests(columns=columns)}
 

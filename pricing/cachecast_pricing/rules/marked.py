@@ -48,7 +48,7 @@ class MarkedBoundaries:
         match = usual_match(self, request, now_us)
         if match is not None:
             return match
-        prompt = Prompt(request, self.key_settings, True, self.strips_thinking, self.grid)
+        prompt = self.prompt_of(request, self.grid)
         marks = self._marks(prompt)
         if marks.rejected is not None:
             return Match(0, refusal(marks.rejected), None, marks.rejected)
@@ -112,6 +112,10 @@ class MarkedBoundaries:
         self.memory.hold(scope, hashes, found, end, now_us)
         return plan
 
+    def prompt_of(self, request: Request, grid: Sequence[int] = ()) -> Prompt:
+        """The request's positions with the keys that this model has for them."""
+        return Prompt(request, self.key_settings, True, self.strips_thinking, grid)
+
     def _marks(self, prompt: Prompt) -> Marks:
         asked = place_marks(prompt, self.places, self.settings.ttl) if self.places else None
         return anthropic_marks(prompt, self._policy(prompt), self.settings.ttl, asked)
@@ -127,7 +131,7 @@ class MarkedBoundaries:
     ) -> int | None:
         """Index of the entry that is read, or None."""
         entries, keys = scope.entries, prompt.keys
-        ordinals = self._ordinals(prompt)
+        ordinals = self.ordinals(prompt)
         for mark, _ in reversed(marks):
             for i in range(mark, -1, -1):
                 if ordinals is not None and ordinals[mark] - ordinals[i] >= self.settings.lookback:
@@ -137,8 +141,8 @@ class MarkedBoundaries:
                     return i
         return None
 
-    def _ordinals(self, prompt: Prompt) -> list[int] | None:
-        """Look-back positions: a run of tool_use or tool_result blocks counts as one (A2)."""
+    def ordinals(self, prompt: Prompt) -> list[int] | None:
+        """Look-back positions by index, None if the log does not tell them: a run of tool_use or tool_result blocks counts as one (A2)."""
         if prompt.blocks is None:
             if None in prompt.positions:
                 self.lookback_off = True

@@ -70,10 +70,16 @@ def _with_server_tools(prompt: Prompt, marks: Marks) -> Marks:
 
     That marker is not one of the caller's four and may stand before a 1h one.
     """
-    results = [i for i, b in enumerate(prompt.blocks or ()) if b.kind == "server_tool_result"]
-    if not results or results[-1] in dict(marks.at):
+    at = server_tool_result(prompt)
+    if at is None or at in dict(marks.at):
         return marks
-    return Marks(tuple(sorted([*marks.at, (results[-1], "5m")])))
+    return Marks(tuple(sorted([*marks.at, (at, "5m")])))
+
+
+def server_tool_result(prompt: Prompt) -> int | None:
+    """Index of the last result of a tool that the provider runs itself; None if there is none."""
+    results = [i for i, b in enumerate(prompt.blocks or ()) if b.kind == "server_tool_result"]
+    return results[-1] if results else None
 
 
 def _asked_for(prompt: Prompt, policy: str, ttl: str | None) -> Marks:

@@ -34,17 +34,11 @@ class KeepAlive(Change):
         return log.with_extra(requests, sent)
 
     def _pings(self, requests: Sequence[Request], log: ChangedLog) -> Iterator[tuple[Request, str]]:
-        last: dict[tuple[str | None, ...], Request] = {}
-        for request in requests:
-            if not processed(request):
-                continue
-            key = conversation(request)
-            before = last.get(key)
-            if before is not None:
-                yield from self._between(before, request.arrival_us, log)
-            last[key] = request
-        for request in last.values():
-            yield from self._between(request, None, log)
+        """In the order of the requests that they follow."""
+        next_us = next_arrivals(requests)
+        for request, until_us in zip(requests, next_us, strict=True):
+            if processed(request):
+                yield from self._between(request, until_us, log)
 
     def _between(
         self, request: Request, until_us: int | None, log: ChangedLog
@@ -80,6 +74,18 @@ class KeepAlive(Change):
             f"{PING_OUTPUT_TOKENS} output token; their charge is in the total",
             who,
         ]
+
+
+def next_arrivals(requests: Sequence[Request]) -> list[int | None]:
+    """For each request when the next one of its conversation arrives that is processed."""
+    found: list[int | None] = [None] * len(requests)
+    coming: dict[tuple[str | None, ...], int] = {}
+    for i in range(len(requests) - 1, -1, -1):
+        key = conversation(requests[i])
+        found[i] = coming.get(key)
+        if processed(requests[i]):
+            coming[key] = requests[i].arrival_us
+    return found
 
 
 def make(text: str, value: str, catalog: Catalog) -> Change:
