@@ -142,7 +142,10 @@ class MarkedBoundaries:
         return None
 
     def ordinals(self, prompt: Prompt) -> list[int] | None:
-        """Look-back positions by index, None if the log does not tell them: a run of tool_use or tool_result blocks counts as one (A2)."""
+        """Look-back positions by index; None if the log does not tell them.
+
+        A run of tool_use or of tool_result blocks counts as one (A2).
+        """
         if prompt.blocks is None:
             if None in prompt.positions:
                 self.lookback_off = True

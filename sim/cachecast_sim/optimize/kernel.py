@@ -4,225 +4,333 @@
 scope is simulated once for each policy while its requests are in the processor's cache.
 """
 
-import numba as nb
-import numpy as np
+from typing import NamedTuple
 
-from cachecast_sim.curve.jit import compiled
+import numpy as np
+import numpy.typing as npt
+
+from cachecast_sim.curve.jit import compiled, inlined
+from cachecast_sim.provider import FIRST_TOKEN_BASE_US, FIRST_TOKEN_US_PER_TOKEN
+
+Ints = npt.NDArray[np.int64]
 
 MOST_MARKS = 5  # four of the caller, one that the API adds on a server tool's result
-FIRST_TOKEN_BASE_US = 500_000  # as in the provider world
-FIRST_TOKEN_US_PER_TOKEN = 100
-_FIVE_MINUTES_US = 300_000_000
+FIVE_MINUTES_US = 300_000_000
 
-_inline = nb.njit(cache=True, inline="always")
+# Columns of a plan: when the response starts, its request's arrival, the entry that is read (-1:
+# none), tokens read, how many entries it writes, and these with their lifetimes and tokens.
+START, ARRIVAL, HIT, READ, WRITES, ENTRY = 0, 1, 2, 3, 4, 5
+LIFE, TOKENS, PLAN = ENTRY + MOST_MARKS, ENTRY + 2 * MOST_MARKS, ENTRY + 3 * MOST_MARKS
+
+
+class Log(NamedTuple):
+    """`Positions` and `Rows` of `layout.py`, as far as the kernel reads them."""
+
+    offsets: Ints
+    ids: npt.NDArray[np.int32]
+    tokens: Ints
+    ordinals: Ints
+    placed: Ints
+    server_mark: Ints
+    minimum: Ints
+    total: Ints
+    size: Ints
+    output: Ints
+    first_us: Ints
+    end_us: Ints
+    lost: npt.NDArray[np.bool_]
+    session: Ints
+    scope_entries: Ints
+    scope_sessions: Ints
+    prices: Ints
+
+
+class Events(NamedTuple):
+    """A `Schedule` of `layout.py`."""
+
+    scope_events: Ints
+    time: Ints
+    request: Ints
+    ping: Ints
+    price: Ints
+
+
+class Policies(NamedTuple):
+    """By policy: four places (-1: none), their lifetimes in us, the most pings."""
+
+    chosen: Ints
+    lives: Ints
+    times: Ints
+
+
+class Rules(NamedTuple):
+    """The scenario's settings; `fixed_us` -1: the first token is estimated."""
+
+    lookback: int
+    grace_us: int
+    upgrade: bool
+    fixed_us: int
 
 
 @compiled
 def judge(
-    first_scope, last_scope, scope_events, event_time, event_request, event_ping, event_price,
-    offsets, ids, tokens, ordinals, placed, server_mark, minimum, total, size, output, first_us,
-    end_us, lost, session, scope_entries, scope_sessions, prices, chosen, lives, times,
-    lookback, grace_us, upgrade, fixed_us, most_entries, most_sessions, most_events,
-    totals, best,
-):  # fmt: skip
-    """Adds each policy's charge to `totals`, lowers `best` (per session) to its charge.
+    first: int,
+    last: int,
+    log: Log,
+    events: Events,
+    policies: Policies,
+    rules: Rules,
+    totals: Ints,
+    best: Ints,
+) -> None:
+    """Adds each policy's charge over the scopes `first <= s < last` to `totals` (picounits).
 
-    Requests are rows of `offsets`; `placed[request, place]` is the index among the request's
-    positions, -1 for none. `chosen[policy]` are places (-1: none), `lives` their lifetimes in
-    microseconds, `times` the pings sent at most. Everything else as in `layout.py`.
+    `best` (per session) is lowered to the charge of each policy.
     """
-    expiry = np.empty(most_entries, dtype=np.int64)
-    ready = np.empty(most_entries, dtype=np.int64)
-    life = np.empty(most_entries, dtype=np.int64)
-    costs = np.empty(most_sessions, dtype=np.int64)
-    mark_at = np.empty(MOST_MARKS, dtype=np.int64)
-    mark_life = np.empty(MOST_MARKS, dtype=np.int64)
-    # responses that have not started, by the moment when they do
-    due = np.empty((most_events, 5), dtype=np.int64)  # at, arrival, hit, read, number of writes
-    due_id = np.empty((most_events, MOST_MARKS), dtype=np.int64)
-    due_life = np.empty((most_events, MOST_MARKS), dtype=np.int64)
-    due_tokens = np.empty((most_events, MOST_MARKS), dtype=np.int64)
-    now_id = np.empty(MOST_MARKS, dtype=np.int64)
-    now_life = np.empty(MOST_MARKS, dtype=np.int64)
-    now_tokens = np.empty(MOST_MARKS, dtype=np.int64)
-    for scope in range(first_scope, last_scope):
-        first_event, last_event = scope_events[scope], scope_events[scope + 1]
-        first_session = scope_sessions[scope]
-        sessions = scope_sessions[scope + 1] - first_session
+    # Arrays out of their tuples once: a tuple's field costs a count of references at every use.
+    # Five times slower otherwise (benchmarks/optimize.py).
+    offsets, ids, tokens, ordinals = log.offsets, log.ids, log.tokens, log.ordinals
+    placed, server_mark, minimum, total = log.placed, log.server_mark, log.minimum, log.total
+    size, output, first_us, end_us = log.size, log.output, log.first_us, log.end_us
+    lost, session, prices = log.lost, log.session, log.prices
+    time, request_of, ping_of, price_of = events.time, events.request, events.ping, events.price
+    chosen, lives, times = policies.chosen, policies.lives, policies.times
+    lookback, grace_us, upgrade = rules.lookback, rules.grace_us, rules.upgrade
+    fixed_us = rules.fixed_us
+    most_entries, most_sessions, most_events = _most(first, last, log, events)
+    # by entry: -1 as its expiry says that there is none
+    expiry = np.empty(most_entries, np.int64)
+    ready = np.empty(most_entries, np.int64)
+    life = np.empty(most_entries, np.int64)
+    costs = np.empty(most_sessions, np.int64)
+    mark_at = np.empty(MOST_MARKS, np.int64)
+    mark_life = np.empty(MOST_MARKS, np.int64)
+    # responses that have not started: rows of `plan` in `queue` by their start, then the free rows
+    queue = np.arange(most_events + 1)
+    plan = np.empty((most_events + 1, PLAN), np.int64)
+    for scope in range(first, last):
+        first_session = log.scope_sessions[scope]
+        sessions = log.scope_sessions[scope + 1] - first_session
+        first_event, last_event = events.scope_events[scope], events.scope_events[scope + 1]
         for policy in range(len(times)):
-            expiry[: scope_entries[scope]] = -1
+            expiry[: log.scope_entries[scope]] = -1
             costs[:sessions] = 0
             waiting = 0
             for event in range(first_event, last_event):
-                ping = event_ping[event]
+                ping = ping_of[event]
                 if ping > times[policy]:
                     continue
-                now, request = event_time[event], event_request[event]
-                started = 0
-                while started < waiting and due[started, 0] <= now:
-                    _write(
-                        expiry, ready, life, grace_us, upgrade, due[started, 0],
-                        due[started, 1], due[started, 2], due[started, 3], due[started, 4],
-                        due_id[started], due_life[started], due_tokens[started],
-                    )  # fmt: skip
-                    started += 1
-                if started:
-                    waiting -= started
-                    for i in range(waiting):
-                        due[i] = due[i + started]
-                        due_id[i] = due_id[i + started]
-                        due_life[i] = due_life[i + started]
-                        due_tokens[i] = due_tokens[i + started]
-                start = offsets[request]
-                marks = _marks(
-                    chosen[policy], lives[policy], placed[request], server_mark[request],
-                    mark_at, mark_life,
-                )  # fmt: skip
+                now, request = time[event], request_of[event]
+                waiting = _start_due(
+                    now, waiting, queue, plan, expiry, ready, life, grace_us, upgrade
+                )
+                row, start = queue[waiting], offsets[request]
+                count = _place(
+                    policy, request, chosen, lives, placed, server_mark, mark_at, mark_life
+                )
                 usable = 0
-                while usable < marks and tokens[start + mark_at[usable]] < minimum[request]:
+                while usable < count and tokens[start + mark_at[usable]] < minimum[request]:
                     usable += 1
                 hit, read = -1, 0
-                if usable < marks:
+                if usable < count:
                     found = _find(
-                        ids, ordinals, start, mark_at, marks, lookback, ready, expiry, now
+                        start, count, now, ids, ordinals, lookback, expiry, ready, mark_at
                     )
                     if found >= 0:
                         hit, read = ids[found], tokens[found]
-                last, hour = read, read
-                writes = marks - usable
-                for i in range(writes):
-                    at = start + mark_at[usable + i]
-                    if tokens[at] > last:
-                        last = tokens[at]
-                    if mark_life[usable + i] > _FIVE_MINUTES_US and tokens[at] > hour:
-                        hour = tokens[at]
-                    now_id[i] = ids[at]
-                    now_life[i] = mark_life[usable + i]
-                    now_tokens[i] = tokens[at]
-                price = prices[event_price[event]]
-                answer = 1 if ping else output[request]
+                until, hour = _written(
+                    row, usable, count, start, read, ids, tokens, plan, mark_at, mark_life
+                )
+                price = price_of[event]
                 costs[session[request] - first_session] += (
-                    (total[request] - last) * price[0] + read * price[1]
-                    + (last - hour) * price[2] + (hour - read) * price[3] + answer * price[4]
+                    (total[request] - until) * prices[price, 0] + read * prices[price, 1]
+                    + (until - hour) * prices[price, 2] + (hour - read) * prices[price, 3]
+                    + (1 if ping else output[request]) * prices[price, 4]
                 )  # fmt: skip
                 if lost[request] and not ping:
                     continue
-                delay = _delay(
+                starts = now + _delay(
                     ping, first_us[request], end_us[request], fixed_us, size[request] - read
                 )
-                at = now + delay
-                if delay == 0 or (
-                    waiting == 0 and (event + 1 == last_event or event_time[event + 1] >= at)
-                ):
-                    _write(
-                        expiry, ready, life, grace_us, upgrade, at, now, hit, read, writes,
-                        now_id, now_life, now_tokens,
-                    )  # fmt: skip
-                    continue
-                slot = waiting
-                while slot > 0 and due[slot - 1, 0] > at:
-                    due[slot] = due[slot - 1]
-                    due_id[slot] = due_id[slot - 1]
-                    due_life[slot] = due_life[slot - 1]
-                    due_tokens[slot] = due_tokens[slot - 1]
-                    slot -= 1
-                due[slot, 0], due[slot, 1], due[slot, 2] = at, now, hit
-                due[slot, 3], due[slot, 4] = read, writes
-                due_id[slot] = now_id
-                due_life[slot] = now_life
-                due_tokens[slot] = now_tokens
-                waiting += 1
+                plan[row, START], plan[row, ARRIVAL] = starts, now
+                plan[row, HIT], plan[row, READ], plan[row, WRITES] = hit, read, count - usable
+                alone = waiting == 0 and (event + 1 == last_event or time[event + 1] >= starts)
+                if starts == now or alone:  # nobody looks before it starts
+                    _start(row, plan, expiry, ready, life, grace_us, upgrade)
+                else:
+                    waiting = _queue(row, waiting, queue, plan)
             for i in range(sessions):
                 totals[policy] += costs[i]
-                if costs[i] < best[first_session + i]:
-                    best[first_session + i] = costs[i]
+                best[first_session + i] = min(best[first_session + i], costs[i])
 
 
-@_inline
-def _delay(ping, first_us, end_us, fixed_us, unread):
-    """Microseconds to the first token; -1 stands for what the log does not tell."""
-    if first_us >= 0 and not ping:
-        return first_us
-    if fixed_us >= 0:
-        return fixed_us
-    estimate = FIRST_TOKEN_BASE_US + FIRST_TOKEN_US_PER_TOKEN * unread
-    if end_us >= 0 and not ping and end_us < estimate:
-        return end_us
-    return estimate
+@inlined
+def _most(first: int, last: int, log: Log, events: Events) -> tuple[int, int, int]:
+    """The largest scope in entries, sessions and events."""
+    entries = sessions = happens = 0
+    for scope in range(first, last):
+        entries = max(entries, log.scope_entries[scope])
+        sessions = max(sessions, log.scope_sessions[scope + 1] - log.scope_sessions[scope])
+        happens = max(happens, events.scope_events[scope + 1] - events.scope_events[scope])
+    return entries, sessions, happens
 
 
-@_inline
-def _marks(chosen, lives, placed, server_mark, mark_at, mark_life):
+@inlined
+def _place(
+    policy: int,
+    request: int,
+    chosen: Ints,
+    lives: Ints,
+    placed: Ints,
+    server_mark: Ints,
+    mark_at: Ints,
+    mark_life: Ints,
+) -> int:
     """The request's markers, ascending, a 1h one lifting those before it; how many there are."""
-    marks = 0
-    for k in range(len(chosen)):
-        if chosen[k] < 0:
-            break
-        at = placed[chosen[k]]
-        if at < 0:
+    count = 0
+    for k in range(MOST_MARKS):
+        own = k < MOST_MARKS - 1
+        if own and chosen[policy, k] < 0:
             continue
-        i = marks
+        if not own:  # the API's own comes last, where there is any other, and lifts nothing
+            for i in range(count - 1, 0, -1):
+                mark_life[i - 1] = max(mark_life[i - 1], mark_life[i])
+        at = placed[request, chosen[policy, k]] if own else server_mark[request]
+        if at < 0 or not (own or count):
+            continue
+        i = count
         while i > 0 and mark_at[i - 1] > at:
             i -= 1
         if i > 0 and mark_at[i - 1] == at:
-            mark_life[i - 1] = max(mark_life[i - 1], lives[k])
+            if own:
+                mark_life[i - 1] = max(mark_life[i - 1], lives[policy, k])
             continue
-        for j in range(marks, i, -1):
+        for j in range(count, i, -1):
             mark_at[j], mark_life[j] = mark_at[j - 1], mark_life[j - 1]
-        mark_at[i], mark_life[i] = at, lives[k]
-        marks += 1
-    for i in range(marks - 1, 0, -1):
-        mark_life[i - 1] = max(mark_life[i - 1], mark_life[i])
-    if marks and server_mark >= 0:
-        i = marks
-        while i > 0 and mark_at[i - 1] > server_mark:
-            i -= 1
-        if i == 0 or mark_at[i - 1] != server_mark:
-            for j in range(marks, i, -1):
-                mark_at[j], mark_life[j] = mark_at[j - 1], mark_life[j - 1]
-            mark_at[i], mark_life[i] = server_mark, _FIVE_MINUTES_US
-            marks += 1
-    return marks
+        mark_at[i] = at
+        mark_life[i] = lives[policy, k] if own else FIVE_MINUTES_US
+        count += 1
+    return count
 
 
-@_inline
-def _find(ids, ordinals, start, mark_at, marks, lookback, ready, expiry, now):
+@inlined
+def _find(
+    start: int,
+    count: int,
+    now: int,
+    ids: npt.NDArray[np.int32],
+    ordinals: Ints,
+    lookback: int,
+    expiry: Ints,
+    ready: Ints,
+    mark_at: Ints,
+) -> int:
     """Where the entry stands that is read, -1 for none. No position is looked at twice."""
-    looked = start + mark_at[marks - 1] + 1
-    for k in range(marks - 1, -1, -1):
-        at = start + mark_at[k]
-        top = ordinals[at]
-        if at >= looked:
-            at = looked - 1
+    found = -1
+    looked = start + mark_at[count - 1] + 1
+    for k in range(count - 1, -1, -1):
+        top = ordinals[start + mark_at[k]]
+        at = min(start + mark_at[k], looked - 1)
         while at >= start and top - ordinals[at] < lookback:
             entry = ids[at]
             if expiry[entry] >= now and ready[entry] <= now:
-                return at
+                found = at
+                break
             at -= 1
-        if at + 1 < looked:
-            looked = at + 1
-    return -1
+        if found >= 0:
+            break
+        looked = min(looked, at + 1)
+    return found
 
 
-@_inline
-def _write(
-    expiry, ready, life, grace_us, upgrade, now, arrived, hit, read, writes, write_id, write_life,
-    write_tokens,
-):  # fmt: skip
-    """A response starts at `now`: `EntryStore.write`."""
+@inlined
+def _written(
+    row: int,
+    usable: int,
+    count: int,
+    start: int,
+    read: int,
+    ids: npt.NDArray[np.int32],
+    tokens: Ints,
+    plan: Ints,
+    mark_at: Ints,
+    mark_life: Ints,
+) -> tuple[int, int]:
+    """Where the last marker stands, and the last 1h one, in tokens; the plan gets the entries."""
+    until, hour = read, read
+    for i in range(count - usable):
+        at = start + mark_at[usable + i]
+        until = max(until, tokens[at])
+        if mark_life[usable + i] > FIVE_MINUTES_US:
+            hour = max(hour, tokens[at])
+        plan[row, ENTRY + i] = ids[at]
+        plan[row, LIFE + i] = mark_life[usable + i]
+        plan[row, TOKENS + i] = tokens[at]
+    return until, hour
+
+
+@inlined
+def _delay(ping: int, first_us: int, end_us: int, fixed_us: int, unread: int) -> int:
+    """Microseconds to the first token (`provider.first_token_us`); a ping's is not in the log."""
+    delay = FIRST_TOKEN_BASE_US + FIRST_TOKEN_US_PER_TOKEN * unread
+    if first_us >= 0 and not ping:
+        delay = first_us
+    elif fixed_us >= 0:
+        delay = fixed_us
+    elif end_us >= 0 and not ping:
+        delay = min(delay, end_us)
+    return delay
+
+
+@inlined
+def _queue(row: int, waiting: int, queue: Ints, plan: Ints) -> int:
+    """The row waits behind all that start no later; how many wait now."""
+    at = waiting
+    while at > 0 and plan[queue[at - 1], START] > plan[row, START]:
+        queue[at] = queue[at - 1]
+        at -= 1
+    queue[at] = row
+    return waiting + 1
+
+
+@inlined
+def _start_due(
+    now: int,
+    waiting: int,
+    queue: Ints,
+    plan: Ints,
+    expiry: Ints,
+    ready: Ints,
+    life: Ints,
+    grace_us: int,
+    upgrade: bool,
+) -> int:
+    """Every response that starts up to `now`; how many still wait."""
+    started = 0
+    while started < waiting and plan[queue[started], START] <= now:
+        _start(queue[started], plan, expiry, ready, life, grace_us, upgrade)
+        started += 1
+    if started:
+        for i in range(waiting - started):
+            row = queue[i]
+            queue[i] = queue[i + started]
+            queue[i + started] = row
+    return waiting - started
+
+
+@inlined
+def _start(
+    row: int, plan: Ints, expiry: Ints, ready: Ints, life: Ints, grace_us: int, upgrade: bool
+) -> None:
+    """A response starts: `EntryStore.write`."""
+    now, arrival, hit = plan[row, START], plan[row, ARRIVAL], plan[row, HIT]
     if hit >= 0:
-        until = arrived + life[hit] + grace_us
-        if until > expiry[hit]:
-            expiry[hit] = until
-    for i in range(writes):
-        entry = write_id[i]
-        until = arrived + write_life[i] + grace_us
+        expiry[hit] = max(expiry[hit], arrival + life[hit] + grace_us)
+    for i in range(plan[row, WRITES]):
+        entry, asked = plan[row, ENTRY + i], plan[row, LIFE + i]
         if expiry[entry] < now:
-            life[entry] = write_life[i]
+            life[entry] = asked
             ready[entry] = now
-        elif write_life[i] > life[entry] and (upgrade or write_tokens[i] > read):
-            life[entry] = write_life[i]
-        else:
-            until = arrived + life[entry] + grace_us
-        if until > expiry[entry]:
-            expiry[entry] = until
+        elif asked > life[entry] and (upgrade or plan[row, TOKENS + i] > plan[row, READ]):
+            life[entry] = asked
+        expiry[entry] = max(expiry[entry], arrival + life[entry] + grace_us)

@@ -17,7 +17,7 @@ MOST_PINGS = 6
 
 
 class Pings(NamedTuple):
-    """A conversation's last prompt again every `every_s`, `times` at most, until its next request."""
+    """A conversation's last prompt again, until its next request comes."""
 
     every_s: int
     times: int

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cachecast_pricing.rules.settings import SECOND_US, TTL_US, RuleSettings
-from cachecast_sim.optimize.bound import clairvoyant
-from cachecast_sim.optimize.kernel import judge
+from cachecast_sim.optimize.bound import Uses, clairvoyant
+from cachecast_sim.optimize.kernel import Events, Log, Policies, Rules, judge
 from cachecast_sim.optimize.layout import UNKNOWN, Ints, Layout, Positions, Schedule, schedule
 from cachecast_sim.optimize.policy import MOST_PINGS, Policy
 
@@ -85,22 +85,20 @@ class _Search:
             self._schedules[every] = schedule(self.layout, every, MOST_PINGS)
         events = self._schedules[every]
         positions = self.layout.positions[step]
-        chosen, lives, times = self._arrays(policies)
         bounds = self._pieces(events)
         totals = np.zeros((len(bounds) - 1, len(policies)), dtype=np.int64)
+        log, happens, asked = self._log(positions), _events(events), self._policies(policies)
 
         def run(piece: int) -> None:
             first, last = bounds[piece], bounds[piece + 1]
-            judge(*self._arguments(first, last, events, positions), chosen, lives, times,
-                  *self._rules(), *self._most(first, last, events, positions), totals[piece],
-                  self.best)  # fmt: skip
+            judge(first, last, log, happens, asked, self._rules(), totals[piece], self.best)
 
         with ThreadPoolExecutor(self._threads) as pool:
             list(pool.map(run, range(len(bounds) - 1)))
         found: Ints = totals.sum(axis=0)
         return found
 
-    def _arrays(self, policies: Sequence[Policy]) -> tuple[Ints, Ints, Ints]:
+    def _policies(self, policies: Sequence[Policy]) -> Policies:
         chosen = np.full((len(policies), 4), UNKNOWN, dtype=np.int64)
         lives = np.zeros((len(policies), 4), dtype=np.int64)
         times = np.zeros(len(policies), dtype=np.int64)
@@ -108,7 +106,7 @@ class _Search:
             for k, place in enumerate(policy.places):
                 chosen[i, k], lives[i, k] = self._index[place.name], TTL_US[place.ttl]
             times[i] = 0 if policy.pings is None else policy.pings.times
-        return chosen, lives, times
+        return Policies(chosen, lives, times)
 
     def _pieces(self, events: Schedule) -> list[int]:
         """Scopes cut into pieces of about equally many events."""
@@ -116,37 +114,22 @@ class _Search:
         cuts = np.searchsorted(events.scope_events, wanted[1:-1])
         return sorted({0, *cuts.tolist(), self.layout.scopes})
 
-    def _arguments(
-        self, first: int, last: int, events: Schedule, positions: Positions
-    ) -> tuple[object, ...]:
+    def _log(self, positions: Positions) -> Log:
         layout, rows = self.layout, self.layout.rows
-        return (
-            first, last, events.scope_events, events.time, events.request, events.ping,
-            events.price, positions.offsets, positions.ids, positions.tokens, positions.ordinals,
+        return Log(
+            positions.offsets, positions.ids, positions.tokens, positions.ordinals,
             positions.placed, positions.server_mark, rows.minimum, rows.total, rows.size,
             rows.output, rows.first_us, rows.end_us, rows.lost, rows.session,
             positions.scope_entries, layout.scope_sessions, layout.prices,
         )  # fmt: skip
 
-    def _rules(self) -> tuple[int, int, bool, int]:
+    def _rules(self) -> Rules:
         fixed = self.settings.first_token_s
-        return (
+        return Rules(
             self.settings.lookback,
             self.settings.grace_us,
             self.settings.upgrade,
             UNKNOWN if fixed is None else round(fixed * SECOND_US),
-        )
-
-    def _most(
-        self, first: int, last: int, events: Schedule, positions: Positions
-    ) -> tuple[int, int, int]:
-        """The largest scope of the piece in entries, sessions and events."""
-        sessions = np.diff(self.layout.scope_sessions[first : last + 1])
-        inside = np.diff(events.scope_events[first : last + 1])
-        return (
-            int(positions.scope_entries[first:last].max()),
-            int(sessions.max()),
-            int(inside.max()),
         )
 
     def bound(self) -> int:
@@ -155,11 +138,13 @@ class _Search:
         step = min((step for step in layout.positions if step), default=0)
         positions = layout.positions[step]
         prices = layout.prices
-        return int(
-            clairvoyant(
-                0, layout.scopes, layout.scope_requests, rows.arrival, positions.offsets,
-                positions.ids, positions.tokens, positions.is_segment, rows.total, rows.price,
-                rows.output * prices[rows.price, 4], prices, int(prices[:, 1].min()),
-                positions.scope_entries, self.settings.grace_us,
-            )
+        uses = Uses(
+            positions.offsets, positions.ids, positions.tokens, positions.is_segment, rows.arrival,
+            rows.total, rows.output * prices[rows.price, 4], rows.price, prices,
+            int(prices[:, 1].min()), self.settings.grace_us,
         )  # fmt: skip
+        return int(clairvoyant(layout.scope_requests, positions.scope_entries, uses))
+
+
+def _events(events: Schedule) -> Events:
+    return Events(events.scope_events, events.time, events.request, events.ping, events.price)
