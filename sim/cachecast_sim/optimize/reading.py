@@ -108,7 +108,7 @@ class LayoutMaker:
     def _add(self, request: Request, order: int, rules: MarkedBoundaries) -> int:
         prompt = rules.prompt_of(request, self._grid)
         row = len(self._parts)
-        self._parts.append(_parts(prompt, rules))
+        self._parts.append(_parts(prompt, rules, self._grid[-1]))
         self._placed.append([_or_none(index_of(prompt, place)) for place in self._places])
         self._server.append(_or_none(server_tool_result(prompt)))
         scope = self._scopes.setdefault(scope_key(request), _Scope([], {}))
@@ -225,9 +225,9 @@ def _kept(
     for first, last in zip(starts[bounds[:-1]].tolist(), starts[bounds[1:]].tolist(), strict=True):
         distinct, ids[first:last] = np.unique(keys[first:last], return_inverse=True)
         entries.append(len(distinct))
-    at = offsets[:-1, None] + np.maximum(placed, 0)
-    there = (placed >= 0) & kept[np.minimum(at, len(kept) - 1)]
-    moved = np.where(there, before[np.minimum(at, len(kept) - 1)] - starts[:-1, None], UNKNOWN)
+    at = offsets[:-1, None] + np.maximum(placed, 0)  # a request without positions has no places
+    there = (placed >= 0) & np.append(kept, False)[np.where(placed >= 0, at, -1)]
+    moved = np.where(there, before[np.where(there, at, 0)] - starts[:-1, None], UNKNOWN)
     return Positions(
         offsets=starts.astype(np.int64),
         ids=ids,
@@ -240,14 +240,17 @@ def _kept(
     )
 
 
-def _parts(prompt: Prompt, rules: MarkedBoundaries) -> _Parts:
+def _parts(prompt: Prompt, rules: MarkedBoundaries, finest: int) -> _Parts:
     ordinals = rules.ordinals(prompt)
     tokens = np.array(prompt.tokens, dtype=np.int64)
     grid = np.zeros(len(tokens), dtype=np.int64)
+    segment = np.ones(len(tokens), dtype=np.bool_)
     if prompt.blocks is None:
+        size = prompt.request.token_block_size or 1
         inside = [name in _GRID for name in prompt.names]
-        grid[inside] = tokens[inside] // (prompt.request.token_block_size or 1)
-    segment = np.ones(len(tokens), dtype=np.bool_) if prompt.blocks is not None else grid > 0
+        grid[inside] = tokens[inside] // size
+        # a boundary may stand where other prompts have a position of the grid
+        segment = tokens % (finest * size) == 0
     return _Parts(
         np.array(prompt.keys, dtype=np.uint64),
         tokens,

@@ -23,7 +23,9 @@ _PARTS = 8  # pieces a thread, so that one long scope does not hold up the other
 class Judged:
     """Every candidate's charge in picounits, and what no choice could go below.
 
-    `per_session`: each session by its own best policy, while all others do the same as it does.
+    `per_session`: each session by its own best policy, while all others do the same as it does. It
+    is within reach where sessions share no cache; where they do, each may count on writes that
+    another one would rather not pay. Nothing goes below `clairvoyant`.
     """
 
     policies: Sequence[Policy]

@@ -8,7 +8,7 @@ from cachecast_datasets.request import ContentBlock, Request
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.rules.markers import ANTHROPIC_MARKERS
 from cachecast_sim.whatif.change import Change, ChangedLog, need_blocks
-from cachecast_sim.whatif.changes.scenario_key import ScenarioKey
+from cachecast_sim.whatif.changes import scenario_key
 
 
 class MarkerLives(Change):
@@ -42,7 +42,7 @@ def make(text: str, value: str, catalog: Catalog) -> Change:
     """One lifetime for all markers, or several with slashes for the first, the second and so on."""
     lives = value.split("/")
     if len(lives) == 1:
-        return ScenarioKey(text, "ttl", value)
+        return scenario_key.make(text, value, catalog)
     if not set(lives) <= set(ANTHROPIC_MARKERS):
         raise BadInput(f"--change {text}: expected lifetimes such as ttl=1h or ttl=1h/5m")
     return MarkerLives(text, lives)
