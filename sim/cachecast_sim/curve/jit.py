@@ -21,5 +21,8 @@ def compiled(kernel: _F) -> _F:
 
 
 def inlined(part: _F) -> _F:
-    """A part of kernels: its code is put where a kernel calls it."""
+    """A part of a kernel: its code is put where the kernel calls it.
+
+    It must stand in the kernel's own file: a kept kernel is made anew when that file changes.
+    """
     return cast(_F, numba.njit(nogil=True, inline="always")(part))

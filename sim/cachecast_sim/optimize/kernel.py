@@ -4,15 +4,12 @@
 scope is simulated once for each policy while its requests are in the processor's cache.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
 from cachecast_sim.curve.jit import compiled, inlined
+from cachecast_sim.optimize.tables import Events, Ints, Log, Policies, Rules
 from cachecast_sim.provider import FIRST_TOKEN_BASE_US, FIRST_TOKEN_US_PER_TOKEN
-
-Ints = npt.NDArray[np.int64]
 
 MOST_MARKS = 5  # four of the caller, one that the API adds on a server tool's result
 FIVE_MINUTES_US = 300_000_000
@@ -23,149 +20,8 @@ START, ARRIVAL, HIT, READ, WRITES, ENTRY = 0, 1, 2, 3, 4, 5
 LIFE, TOKENS, PLAN = ENTRY + MOST_MARKS, ENTRY + 2 * MOST_MARKS, ENTRY + 3 * MOST_MARKS
 
 
-class Log(NamedTuple):
-    """`Positions` and `Rows` of `layout.py`, as far as the kernel reads them."""
-
-    offsets: Ints
-    ids: npt.NDArray[np.int32]
-    tokens: Ints
-    ordinals: Ints
-    placed: Ints
-    server_mark: Ints
-    minimum: Ints
-    total: Ints
-    size: Ints
-    output: Ints
-    first_us: Ints
-    end_us: Ints
-    lost: npt.NDArray[np.bool_]
-    session: Ints
-    scope_entries: Ints
-    scope_sessions: Ints
-    prices: Ints
-
-
-class Events(NamedTuple):
-    """A `Schedule` of `layout.py`."""
-
-    scope_events: Ints
-    time: Ints
-    request: Ints
-    ping: Ints
-    price: Ints
-
-
-class Policies(NamedTuple):
-    """By policy: four places (-1: none), their lifetimes in us, the most pings."""
-
-    chosen: Ints
-    lives: Ints
-    times: Ints
-
-
-class Rules(NamedTuple):
-    """The scenario's settings; `fixed_us` -1: the first token is estimated."""
-
-    lookback: int
-    grace_us: int
-    upgrade: bool
-    fixed_us: int
-
-
-@compiled
-def judge(
-    first: int,
-    last: int,
-    log: Log,
-    events: Events,
-    policies: Policies,
-    rules: Rules,
-    totals: Ints,
-    best: Ints,
-) -> None:
-    """Adds each policy's charge over the scopes `first <= s < last` to `totals` (picounits).
-
-    `best` (per session) is lowered to the charge of each policy.
-    """
-    # Arrays out of their tuples once: a tuple's field costs a count of references at every use.
-    # Five times slower otherwise (benchmarks/optimize.py).
-    offsets, ids, tokens, ordinals = log.offsets, log.ids, log.tokens, log.ordinals
-    placed, server_mark, minimum, total = log.placed, log.server_mark, log.minimum, log.total
-    size, output, first_us, end_us = log.size, log.output, log.first_us, log.end_us
-    lost, session, prices = log.lost, log.session, log.prices
-    time, request_of, ping_of, price_of = events.time, events.request, events.ping, events.price
-    chosen, lives, times = policies.chosen, policies.lives, policies.times
-    lookback, grace_us, upgrade = rules.lookback, rules.grace_us, rules.upgrade
-    fixed_us = rules.fixed_us
-    most_entries, most_sessions, most_events = _most(first, last, log, events)
-    # by entry: -1 as its expiry says that there is none
-    expiry = np.empty(most_entries, np.int64)
-    ready = np.empty(most_entries, np.int64)
-    life = np.empty(most_entries, np.int64)
-    costs = np.empty(most_sessions, np.int64)
-    mark_at = np.empty(MOST_MARKS, np.int64)
-    mark_life = np.empty(MOST_MARKS, np.int64)
-    # responses that have not started: rows of `plan` in `queue` by their start, then the free rows
-    queue = np.arange(most_events + 1)
-    plan = np.empty((most_events + 1, PLAN), np.int64)
-    for scope in range(first, last):
-        first_session = log.scope_sessions[scope]
-        sessions = log.scope_sessions[scope + 1] - first_session
-        first_event, last_event = events.scope_events[scope], events.scope_events[scope + 1]
-        for policy in range(len(times)):
-            expiry[: log.scope_entries[scope]] = -1
-            costs[:sessions] = 0
-            waiting = 0
-            for event in range(first_event, last_event):
-                ping = ping_of[event]
-                if ping > times[policy]:
-                    continue
-                now, request = time[event], request_of[event]
-                waiting = _start_due(
-                    now, waiting, queue, plan, expiry, ready, life, grace_us, upgrade
-                )
-                row, start = queue[waiting], offsets[request]
-                count = _place(
-                    policy, request, chosen, lives, placed, server_mark, mark_at, mark_life
-                )
-                usable = 0
-                while usable < count and tokens[start + mark_at[usable]] < minimum[request]:
-                    usable += 1
-                hit, read = -1, 0
-                if usable < count:
-                    found = _find(
-                        start, count, now, ids, ordinals, lookback, expiry, ready, mark_at
-                    )
-                    if found >= 0:
-                        hit, read = ids[found], tokens[found]
-                until, hour = _written(
-                    row, usable, count, start, read, ids, tokens, plan, mark_at, mark_life
-                )
-                price = price_of[event]
-                costs[session[request] - first_session] += (
-                    (total[request] - until) * prices[price, 0] + read * prices[price, 1]
-                    + (until - hour) * prices[price, 2] + (hour - read) * prices[price, 3]
-                    + (1 if ping else output[request]) * prices[price, 4]
-                )  # fmt: skip
-                if lost[request] and not ping:
-                    continue
-                starts = now + _delay(
-                    ping, first_us[request], end_us[request], fixed_us, size[request] - read
-                )
-                plan[row, START], plan[row, ARRIVAL] = starts, now
-                plan[row, HIT], plan[row, READ], plan[row, WRITES] = hit, read, count - usable
-                alone = waiting == 0 and (event + 1 == last_event or time[event + 1] >= starts)
-                if starts == now or alone:  # nobody looks before it starts
-                    _start(row, plan, expiry, ready, life, grace_us, upgrade)
-                else:
-                    waiting = _queue(row, waiting, queue, plan)
-            for i in range(sessions):
-                totals[policy] += costs[i]
-                best[first_session + i] = min(best[first_session + i], costs[i])
-
-
 @inlined
-def _most(first: int, last: int, log: Log, events: Events) -> tuple[int, int, int]:
+def most(first: int, last: int, log: Log, events: Events) -> tuple[int, int, int]:
     """The largest scope in entries, sessions and events."""
     entries = sessions = happens = 0
     for scope in range(first, last):
@@ -176,7 +32,7 @@ def _most(first: int, last: int, log: Log, events: Events) -> tuple[int, int, in
 
 
 @inlined
-def _place(
+def place(
     policy: int,
     request: int,
     chosen: Ints,
@@ -214,7 +70,7 @@ def _place(
 
 
 @inlined
-def _find(
+def find(
     start: int,
     count: int,
     now: int,
@@ -244,7 +100,7 @@ def _find(
 
 
 @inlined
-def _written(
+def written(
     row: int,
     usable: int,
     count: int,
@@ -270,7 +126,7 @@ def _written(
 
 
 @inlined
-def _delay(ping: int, first_us: int, end_us: int, fixed_us: int, unread: int) -> int:
+def delay(ping: int, first_us: int, end_us: int, fixed_us: int, unread: int) -> int:
     """Microseconds to the first token (`provider.first_token_us`); a ping's is not in the log."""
     delay = FIRST_TOKEN_BASE_US + FIRST_TOKEN_US_PER_TOKEN * unread
     if first_us >= 0 and not ping:
@@ -283,7 +139,7 @@ def _delay(ping: int, first_us: int, end_us: int, fixed_us: int, unread: int) ->
 
 
 @inlined
-def _queue(row: int, waiting: int, queue: Ints, plan: Ints) -> int:
+def queue_up(row: int, waiting: int, queue: Ints, plan: Ints) -> int:
     """The row waits behind all that start no later; how many wait now."""
     at = waiting
     while at > 0 and plan[queue[at - 1], START] > plan[row, START]:
@@ -294,7 +150,7 @@ def _queue(row: int, waiting: int, queue: Ints, plan: Ints) -> int:
 
 
 @inlined
-def _start_due(
+def start_due(
     now: int,
     waiting: int,
     queue: Ints,
@@ -308,7 +164,7 @@ def _start_due(
     """Every response that starts up to `now`; how many still wait."""
     started = 0
     while started < waiting and plan[queue[started], START] <= now:
-        _start(queue[started], plan, expiry, ready, life, grace_us, upgrade)
+        start(queue[started], plan, expiry, ready, life, grace_us, upgrade)
         started += 1
     if started:
         for i in range(waiting - started):
@@ -319,7 +175,7 @@ def _start_due(
 
 
 @inlined
-def _start(
+def start(
     row: int, plan: Ints, expiry: Ints, ready: Ints, life: Ints, grace_us: int, upgrade: bool
 ) -> None:
     """A response starts: `EntryStore.write`."""
@@ -334,3 +190,93 @@ def _start(
         elif asked > life[entry] and (upgrade or plan[row, TOKENS + i] > plan[row, READ]):
             life[entry] = asked
         expiry[entry] = max(expiry[entry], arrival + life[entry] + grace_us)
+
+
+@compiled
+def judge(
+    first: int,
+    last: int,
+    log: Log,
+    events: Events,
+    policies: Policies,
+    rules: Rules,
+    totals: Ints,
+    best: Ints,
+) -> None:
+    """Adds each policy's charge over the scopes `first <= s < last` to `totals` (picounits).
+
+    `best` (per session) is lowered to the charge of each policy.
+    """
+    # Arrays out of their tuples once: a tuple's field costs a count of references at every use.
+    # Five times slower otherwise (benchmarks/optimize.py).
+    offsets, ids, tokens, ordinals = log.offsets, log.ids, log.tokens, log.ordinals
+    placed, server_mark, minimum, total = log.placed, log.server_mark, log.minimum, log.total
+    size, output, first_us, end_us = log.size, log.output, log.first_us, log.end_us
+    lost, session, prices = log.lost, log.session, log.prices
+    time, request_of, ping_of, price_of = events.time, events.request, events.ping, events.price
+    chosen, lives, times = policies.chosen, policies.lives, policies.times
+    lookback, grace_us, upgrade = rules.lookback, rules.grace_us, rules.upgrade
+    fixed_us = rules.fixed_us
+    most_entries, most_sessions, most_events = most(first, last, log, events)
+    # by entry: -1 as its expiry says that there is none
+    expiry = np.empty(most_entries, np.int64)
+    ready = np.empty(most_entries, np.int64)
+    life = np.empty(most_entries, np.int64)
+    costs = np.empty(most_sessions, np.int64)
+    mark_at = np.empty(MOST_MARKS, np.int64)
+    mark_life = np.empty(MOST_MARKS, np.int64)
+    # responses that have not started: rows of `plan` in `queue` by their start, then the free rows
+    queue = np.arange(most_events + 1)
+    plan = np.empty((most_events + 1, PLAN), np.int64)
+    for scope in range(first, last):
+        first_session = log.scope_sessions[scope]
+        sessions = log.scope_sessions[scope + 1] - first_session
+        first_event, last_event = events.scope_events[scope], events.scope_events[scope + 1]
+        for policy in range(len(times)):
+            expiry[: log.scope_entries[scope]] = -1
+            costs[:sessions] = 0
+            waiting = 0
+            for event in range(first_event, last_event):
+                ping = ping_of[event]
+                if ping > times[policy]:
+                    continue
+                now, request = time[event], request_of[event]
+                waiting = start_due(
+                    now, waiting, queue, plan, expiry, ready, life, grace_us, upgrade
+                )
+                row, base = queue[waiting], offsets[request]
+                count = place(
+                    policy, request, chosen, lives, placed, server_mark, mark_at, mark_life
+                )
+                usable = 0
+                while usable < count and tokens[base + mark_at[usable]] < minimum[request]:
+                    usable += 1
+                hit, read = -1, 0
+                if usable < count:
+                    found = find(base, count, now, ids, ordinals, lookback, expiry, ready, mark_at)
+                    if found >= 0:
+                        hit, read = ids[found], tokens[found]
+                until, hour = written(
+                    row, usable, count, base, read, ids, tokens, plan, mark_at, mark_life
+                )
+                price = price_of[event]
+                costs[session[request] - first_session] += (
+                    (total[request] - until) * prices[price, 0] + read * prices[price, 1]
+                    + (until - hour) * prices[price, 2] + (hour - read) * prices[price, 3]
+                    + (1 if ping else output[request]) * prices[price, 4]
+                )  # fmt: skip
+                if lost[request] and not ping:
+                    continue
+                starts = now + delay(
+                    ping, first_us[request], end_us[request], fixed_us, size[request] - read
+                )
+                plan[row, START], plan[row, ARRIVAL] = starts, now
+                plan[row, HIT], plan[row, READ], plan[row, WRITES] = hit, read, count - usable
+                alone = waiting == 0 and (event + 1 == last_event or time[event + 1] >= starts)
+                if starts == now or alone:  # nobody looks before it starts
+                    start(row, plan, expiry, ready, life, grace_us, upgrade)
+                else:
+                    waiting = queue_up(row, waiting, queue, plan)
+            for i in range(sessions):
+                totals[policy] += costs[i]
+                best[first_session + i] = min(best[first_session + i], costs[i])

@@ -10,9 +10,10 @@ import numpy as np
 
 from cachecast_pricing.rules.settings import SECOND_US, TTL_US, RuleSettings
 from cachecast_sim.optimize.bound import Uses, clairvoyant
-from cachecast_sim.optimize.kernel import Events, Log, Policies, Rules, judge
+from cachecast_sim.optimize.kernel import judge
 from cachecast_sim.optimize.layout import UNKNOWN, Ints, Layout, Positions, Schedule, schedule
 from cachecast_sim.optimize.policy import MOST_PINGS, Policy
+from cachecast_sim.optimize.tables import Events, Log, Policies, Rules
 
 Report = Callable[[str, int, int], None]
 _LEAST = np.iinfo(np.int64).max

@@ -42,11 +42,11 @@ drawn = st.lists(st.integers(0, 10**6), min_size=8, max_size=8)
 
 
 def judged_or_none(log: SmallLog, one: Scenario, *space: Any) -> Judged:
+    """Judged; a log without any prompt is not what the test is about."""
     try:
         return log.judged(one, *space)
-    except BadInput as problem:
-        assert str(problem) == "no request of the log has a prompt that markers could be put in"
-        assume(False)
+    except BadInput:
+        assume(any(r.boundaries and r.boundaries.tokens for r in log.requests))
         raise
 
 
