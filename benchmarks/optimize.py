@@ -1,4 +1,4 @@
-"""Speed and memory of `cachecast optimize`, on a given log or on coding sessions of that shape.
+"""Speed and memory of `cachecast optimize`, on a given log or on made coding sessions.
 
     python benchmarks/optimize.py [LOG] [--as MODEL]
 
@@ -7,12 +7,11 @@ Prints seconds of wall clock and of processor for each part, candidates a second
 
 import argparse
 import resource
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-
-from bill import synthetic
 
 from cachecast.optimize_job import optimum_of
 from cachecast.scenarios import scenario_of
@@ -29,10 +28,17 @@ class Clock:
     def part(self, name: str) -> None:
         """The part that ended just now."""
         wall, processor = time.perf_counter(), time.process_time()
-        print(
-            f"{name:<24} {wall - self._wall:7.2f} s, {processor - self._processor:7.2f} s of processor"
-        )
+        spent = processor - self._processor
+        print(f"{name:<24} {wall - self._wall:7.2f} s, {spent:7.2f} s of processor")
         self._wall, self._processor = wall, processor
+
+
+def sessions(log: Path, requests: int) -> Path:
+    """A synthetic log of content blocks."""
+    asked = f"coding-agent --requests {requests} --seed 1 -o {log}"
+    command = [sys.executable, "-m", "cachecast", "generate", *asked.split()]
+    subprocess.run(command, check=True, capture_output=True)
+    return log
 
 
 def main() -> None:
@@ -46,10 +52,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         tmp = Path(folder)
         clock = Clock()
-        warm = open_or_import([synthetic(tmp / "warm", sessions=1, turns=2)], tmp_dir=tmp)
+        warm = open_or_import([sessions(tmp / "warm.jsonl", requests=20)], tmp_dir=tmp)
         optimum_of(warm, scenario, catalog)
         clock.part("compiling")
-        log = arguments.log or synthetic(tmp / "sessions")
+        log = arguments.log or sessions(tmp / "log.jsonl", requests=20_000)
         trace = open_or_import([log], tmp_dir=tmp)
         clock.part("opening the log")
         last = ""

@@ -1,5 +1,6 @@
 """The `optimize` job: the log's own policy, every candidate, the winner by the ordinary path."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -73,7 +74,7 @@ def optimum_of(
         maker.add(request, ordinal)
     layout = maker.layout()
     there = layout.places_there(names)
-    found = judged(layout, names, candidates(there), scenario.settings, report)
+    found = judged(layout, names, candidates(there), scenario.settings, _cores(), report)
     policy = found.policies[found.best]
     sessions = session_keys(trace)
     baseline = _replayed(trace, scenario, None, catalog, sessions)
@@ -84,6 +85,13 @@ def optimum_of(
         policy, baseline, best, difference(best, baseline), found,
         [*_space(there, steps), *best.assumptions],
     )  # fmt: skip
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _check(trace: Trace, scenario: Scenario) -> None:

@@ -34,10 +34,15 @@ class Uses(NamedTuple):
 
 
 class _Segments(NamedTuple):
-    """By entry: `cost` with nothing stored, 5m, 1h; the last use, -1 for none; tokens; seen."""
+    """By entry: `cost` with nothing stored, 5m, 1h; the last use, -1 for none; whether it was seen.
+
+    Of a segment's tokens `held` are those before a boundary inside it that its first prompt shared
+    with an earlier one: they may have been read even then. `width` are the others.
+    """
 
     cost: Ints
     used: Ints
+    held: Ints
     width: Ints
     known: npt.NDArray[np.bool_]
 
@@ -56,7 +61,7 @@ def clairvoyant(scope_requests: Ints, scope_entries: Ints, uses: Uses) -> int:
     most = np.max(scope_entries)
     segments = _Segments(
         np.empty((most, 3), np.int64), np.empty(most, np.int64), np.empty(most, np.int64),
-        np.empty(most, np.bool_),
+        np.empty(most, np.int64), np.empty(most, np.bool_),
     )  # fmt: skip
     found = 0
     for scope in range(len(scope_entries)):
@@ -75,22 +80,26 @@ def clairvoyant(scope_requests: Ints, scope_entries: Ints, uses: Uses) -> int:
 def _use(request: int, uses: Uses, segments: _Segments) -> int:
     """One request: its segments' costs go on; what it pays behind its last one, and its answer."""
     each = uses.prices[uses.price[request]]
-    start, held = 0, 0
+    plain = min(each[0], each[2], each[3])
+    start, held, behind = 0, 0, 0
     for at in range(uses.offsets[request], uses.offsets[request + 1]):
         entry = uses.ids[at]
         if segments.known[entry]:
             held = uses.tokens[at]
         if uses.is_segment[at]:
-            segments.width[entry] = uses.tokens[at] - start
+            if segments.used[entry] < 0:
+                segments.held[entry] = max(held - start, 0)
+                segments.width[entry] = uses.tokens[at] - start - segments.held[entry]
+            behind += segments.held[entry] * min(each[1], plain)
             start = uses.tokens[at]
             _step(entry, uses.arrival[request], each, uses, segments)
         # set at once: a prompt holds each position once, so it is no earlier prompt's
         segments.known[entry] = True
-    plain = min(each[0], each[2], each[3])
     shared = max(held - start, 0)
     rest = uses.total[request] - start - shared
-    behind: int = shared * min(each[1], plain) + rest * plain + uses.answer[request]
-    return behind
+    behind += shared * min(each[1], plain) + rest * plain
+    paid: int = behind + uses.answer[request]
+    return paid
 
 
 @compiled

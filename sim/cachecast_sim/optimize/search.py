@@ -1,6 +1,5 @@
-"""Every candidate judged over the whole log, on as many threads as there are cores."""
+"""Every candidate judged over the whole log, on as many threads as are wanted."""
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,10 +44,11 @@ def judged(
     names: Sequence[str],
     policies: Sequence[Policy],
     settings: RuleSettings,
+    threads: int = 1,
     report: Report = lambda what, done, total: None,
 ) -> Judged:
     """All `policies` over the log. `names` are the places as the layout has them."""
-    search = _Search(layout, names, settings)
+    search = _Search(layout, names, settings, threads)
     groups: dict[tuple[int, int | None], list[int]] = defaultdict(list)
     for number, policy in enumerate(policies):
         every = None if policy.pings is None else policy.pings.every_s
@@ -69,13 +69,15 @@ def judged(
 
 
 class _Search:
-    def __init__(self, layout: Layout, names: Sequence[str], settings: RuleSettings) -> None:
+    def __init__(
+        self, layout: Layout, names: Sequence[str], settings: RuleSettings, threads: int
+    ) -> None:
         self.layout = layout
         self.settings = settings
         self._index = {name: number for number, name in enumerate(names)}
         self._schedules: dict[int | None, Schedule] = {}
         self.best = np.full(int(layout.scope_sessions[-1]), _LEAST, dtype=np.int64)
-        self._threads = max(1, min(len(os.sched_getaffinity(0)), layout.scopes))
+        self._threads = max(1, min(threads, layout.scopes))
 
     def step_of(self, policy: Policy) -> int:
         """The positions that it needs: the finest of its steps that the layout has."""

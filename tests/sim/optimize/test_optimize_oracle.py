@@ -122,7 +122,7 @@ def test_no_policy_over_token_blocks_goes_below_its_bounds(
 def test_a_sessions_own_best_is_the_least_of_its_charges(lines: list[Line]) -> None:
     """By session and model: the least over all candidates, by the ordinary way."""
     log, one = from_sketch(lines), scenario("claude-opus-5")
-    policies = FEW[:9]
+    policies = FEW[:8]  # those without pings
     judged = judged_or_none(log, one, FEW_NAMES, BLOCK_STEPS, policies)
 
     by_policy = []
@@ -154,6 +154,25 @@ def test_segments_end_at_the_same_tokens_in_every_prompt() -> None:
     # 512 tokens written and read again, 768 fresh: cheaper than twice fresh, 5 + 5
     output = 1 * 25_000_000  # the second request has one token
     assert judged.clairvoyant == 512 * (6_250_000 + 500_000) + 768 * 5_000_000 + output
+    assert judged.clairvoyant <= judged.per_session <= judged.charges.min()
+
+
+def test_a_boundary_inside_a_segment_can_be_read_before_the_segment_was_ever_seen() -> None:
+    """Three blocks are shared, up to the system text; the segments end at 2 and 4 (hypothesis)."""
+    one = {"session": "a", "tail": 0, "first_token_s": None, "end_s": None, "model": "m",
+           "typed": True}  # fmt: skip
+    steps = [
+        {**one, "after_s": 0, "keep": 1.0, "new_blocks": 6},
+        {**one, "after_s": 1, "keep": 0.5, "new_blocks": 1},
+    ]
+    log = SmallLog(built(steps, True), META)
+    judged = log.judged(scenario("claude-opus-5"), TOKEN_NAMES, TOKEN_STEPS, TOKEN_POLICIES)
+
+    # of 1536 tokens 512 are written and 1024 fresh; then 768 are read and 256 fresh
+    output = 1 * 25_000_000  # the second request has one token
+    assert judged.clairvoyant == (
+        512 * 6_250_000 + 1024 * 5_000_000 + 768 * 500_000 + 256 * 5_000_000 + output
+    )
     assert judged.clairvoyant <= judged.per_session <= judged.charges.min()
 
 
