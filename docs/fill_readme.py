@@ -71,7 +71,7 @@ if __name__ == "__main__":
     shows = [sys.executable, "-m", "cachecast", "demo"]
     shown = subprocess.run(shows, capture_output=True, text=True, check=True).stdout
     fill(ROOT / "README.md", "demo output", "end of demo output", fenced(shown))
-    for name in ("rates.md", "curve.md"):
+    for name in ("rates.md", "curve.md", "whatif.md", "optimize.md"):
         page = ROOT / "docs" / name
         fill(page, f"output of {name}", "end of output", fenced(examples(page)))
     why = ROOT / "docs" / "why.md"

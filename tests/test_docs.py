@@ -25,10 +25,12 @@ from cachecast_pricing.catalog_file import (
     PriceTable,
     ProviderFile,
 )
+from cachecast_pricing.rules.places import PLACES
 from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
 from cachecast_pricing.rules.settings import MARK_POLICIES, RULE_KEYS
 from cachecast_sim.latency import documentation, fitted_file
 from cachecast_sim.observed_gap import CAUSES
+from cachecast_sim.whatif.changes import CHANGES
 from cachecast_sim.why.causes import CAUSES as WHY_CAUSES
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -44,6 +46,8 @@ PAGES = (
     "curve",
     "latency",
     "why",
+    "whatif",
+    "optimize",
 )
 
 
@@ -201,7 +205,7 @@ def test_every_field_of_a_rates_file_is_documented(root: Path) -> None:
             assert re.search(rf"\b{field.encode_name}\b", text), field.encode_name
 
 
-@pytest.mark.parametrize("name", ["rates", "curve"])
+@pytest.mark.parametrize("name", ["rates", "curve", "whatif", "optimize"])
 def test_the_example_of_the_page_prints_what_it_says(root: Path, tmp_path: Path, name: str) -> None:
     """`make docs` writes it anew."""
     text = page(root, name)
@@ -272,3 +276,14 @@ def test_the_links_between_our_pages_lead_somewhere(root: Path) -> None:
     for path in (root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)", path.read_text("utf-8")):
             assert "://" in target or (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_every_change_is_documented(root: Path) -> None:
+    text = page(root, "whatif")
+
+    for name in set(CHANGES) - set(RULE_KEYS) - {"on", "tier", "currency"}:
+        assert f"`{name}=" in text, name
+
+
+def test_every_place_of_a_marker_is_documented(root: Path) -> None:
+    assert set(PLACES) <= set(rows(page(root, "optimize")))

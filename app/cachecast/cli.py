@@ -29,10 +29,12 @@ COMMANDS: dict[str, str] = {
     "import": "import_",
     "lint": "lint",
     "models": "models",
+    "optimize": "optimize",
     "price": "price",
     "replay": "replay",
     "simulate": "simulate",
     "sql": "sql",
+    "whatif": "whatif",
     "why": "why",
 }
 

@@ -1,17 +1,13 @@
 """`--as MODEL[,key=value]…` read into scenarios."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import date
 
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.catalog import Catalog
-from cachecast_pricing.moments import When, parse_when
-from cachecast_pricing.rates import SERVICE_TIERS
-from cachecast_pricing.rules.settings import RULE_KEYS, with_key
 from cachecast_sim.scenario import Scenario
+from cachecast_sim.scenario_keys import KNOWN_KEYS, SCENARIO_KEYS, with_scenario_key
 
-SCENARIO_KEYS: tuple[str, ...] = ("on", "tier", "currency", "name")
+__all__ = ["SCENARIO_KEYS", "scenario_of", "scenarios_of"]
 
 
 def scenarios_of(texts: Sequence[str], catalog: Catalog) -> list[Scenario]:
@@ -35,38 +31,10 @@ def scenario_of(text: str, catalog: Catalog) -> Scenario:
     for pair in pairs:
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
-            raise BadInput(f"--as {text}: {pair!r} is not key=value; known keys: {_known()}")
+            known = ", ".join(KNOWN_KEYS)
+            raise BadInput(f"--as {text}: {pair!r} is not key=value; known keys: {known}")
         if key in seen:
             raise BadInput(f"--as {text}: {key} is given twice")
         seen.add(key)
-        scenario = _with(scenario, key, value, text)
+        scenario = with_scenario_key(scenario, key, value, f"--as {text}")
     return scenario
-
-
-def _with(scenario: Scenario, key: str, value: str, text: str) -> Scenario:
-    if key == "on":
-        return replace(scenario, on=_when(value, text))
-    if key == "tier":
-        if value not in SERVICE_TIERS:
-            raise BadInput(f"tier={value}: expected one of {', '.join(SERVICE_TIERS)}")
-        return replace(scenario, tier=value)
-    if key == "currency":
-        return replace(scenario, currency=value.upper())
-    if key == "name":
-        if not value:
-            raise BadInput(f"--as {text}: name= is empty")
-        return replace(scenario, name=value)
-    if key not in RULE_KEYS:
-        raise BadInput(f"--as {text}: unknown key {key!r}; known keys: {_known()}")
-    return replace(scenario, settings=with_key(scenario.settings, key, value))
-
-
-def _known() -> str:
-    return ", ".join((*RULE_KEYS, *SCENARIO_KEYS))
-
-
-def _when(value: str, text: str) -> When:
-    try:
-        return parse_when(value, date.min)
-    except BadInput as problem:
-        raise BadInput(f"--as {text}: {problem}") from None

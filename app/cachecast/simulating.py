@@ -25,8 +25,14 @@ class Took:
         return f"simulated in {simulated_s:.2f} s, read in {self.reading_s:.2f} s"
 
 
-def serve(requests: Iterable[Request], run: FleetRun, sinks: Sequence[Sink], took: Took) -> None:
+def serve(
+    requests: Iterable[Request],
+    run: FleetRun,
+    sinks: Sequence[Sink] = (),
+    took: Took | None = None,
+) -> None:
     """Serve them all; each sink gets every job once it has ended, in log order."""
+    took = Took() if took is None else took
     started = time.perf_counter()
     with without_cycle_collector():
         for job in run.jobs(_timed(requests, took)):

@@ -10,6 +10,7 @@ from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.rules.families import family_of, has_rules
 from cachecast_pricing.rules.next_turn import UsualRules
+from cachecast_pricing.rules.places import steps_of
 from cachecast_pricing.rules.settings import without_effect
 from cachecast_sim.ledger import LedgerRow, ledger
 from cachecast_sim.pricer import Pricer
@@ -49,7 +50,7 @@ class Billing:
         model = self.scenario.model
         if self.counts_only:
             return False
-        if model is None:
+        if model is None or steps_of(self.scenario.settings.mark):
             return True
         return has_rules(model.provider) and (
             family_of(model.provider, model.model) in _RUN_FAMILIES

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cachecast_datasets.request import Request
 from cachecast_pricing.model_ids import ModelRef
-from cachecast_pricing.rules.families import family_of, has_rules, offers, rules_for
+from cachecast_pricing.rules.families import family_of, has_rules, offers, rules_for, takes_places
 from cachecast_pricing.rules.memory import Memory
 from cachecast_pricing.rules.protocol import CacheRules
 from cachecast_pricing.rules.settings import RuleSettings
@@ -25,6 +25,7 @@ class Rulebook:
         self._rules: dict[ModelRef | None, CacheRules | None] = {}
         self._without: dict[str, None] = {}
         self._unoffered: dict[str, None] = {}
+        self._unplaced: dict[str, None] = {}
         self._fixed: CacheRules | None = None
         model = pricer.scenario.model
         if model is not None:
@@ -49,6 +50,9 @@ class Rulebook:
         if self._pricer.scenario.model is None and not offers(ref, settings.ttl):
             self._unoffered[ref.model] = None  # a named model is refused, a log's own keeps its own
             settings = replace(settings, ttl=None)
+        if self._pricer.scenario.model is None and not takes_places(ref, settings.mark):
+            self._unplaced[ref.model] = None
+            settings = replace(settings, mark=None)
         rules = rules_for(ref.provider, ref.model, settings, self._carries_markers, memory)
         self._rules[ref] = rules
         return rules
@@ -60,6 +64,11 @@ class Rulebook:
         if self._unoffered:
             names = ", ".join(self._unoffered)
             notes[f"ttl={self._settings.ttl} is not offered by {names}: their own lifetimes"] = None
+        if self._unplaced:
+            names = ", ".join(self._unplaced)
+            notes[f"mark={self._settings.mark} is not for {names}: markers as the log has them"] = (
+                None
+            )
         if self._without:
             names = ", ".join(self._without)
             notes[f"no cache rules for {names}: usage as the log reports it, else an interval"] = (

@@ -2,18 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sim.token_logs import META, built, step
 
-from cachecast_datasets.boundaries import TokenBoundaryTracker
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.encode import batch_of
-from cachecast_datasets.hashing import content_hash
-from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
 from cachecast_datasets.turn_columns import turn_columns
 from cachecast_pricing.catalog import load_catalog
@@ -23,8 +19,6 @@ from cachecast_sim.provider import Outcome
 from cachecast_sim.scenario import Scenario
 from cachecast_sim.totals import Totals
 
-META = LogMeta(source_format="test", evidence="token_blocks", carries_markers=False)
-SIZE = 256
 SCENARIOS = (
     ("claude-opus-5", ""), ("claude-opus-5", "mark=last,ttl=1h"),
     ("claude-opus-5", "mark=system+last,lookback=3"), ("claude-opus-4.6", "grace=2"),
@@ -32,51 +26,6 @@ SCENARIOS = (
     ("gpt-6-sol", "overflow=2"), ("gpt-6-sol", "first_token=3"),
     ("gpt-6.1-terra", ""),
 )  # fmt: skip
-
-step = st.fixed_dictionaries(
-    {
-        "after_s": st.sampled_from((0, 0, 1, 2, 20, 299, 300, 301, 1800, 3601)),
-        "session": st.sampled_from("ab"),
-        "keep": st.sampled_from((1.0, 1.0, 1.0, 0.5, 0.0)),  # share of the last prompt kept
-        "new_blocks": st.integers(0, 12),
-        "tail": st.sampled_from((0, 1, 255)),
-        "first_token_s": st.sampled_from((None, None, 0.0, 1.0, 20.0)),
-        "end_s": st.sampled_from((None, 0.5, 30.0)),
-        "model": st.sampled_from(("m1", "m1", "m1", "m2")),
-        "typed": st.sampled_from((True, True, True, False)),
-    }
-)
-
-
-def built(steps: list[dict[str, object]], system: bool) -> list[Request]:
-    """Requests of two sessions that grow, are cut back and start anew; ids are never reused."""
-    ids = count()
-    last: dict[object, list[int]] = {}
-    tracker, at, made = TokenBoundaryTracker(), 0, []
-    for number, one in enumerate(steps):
-        at += int(str(one["after_s"])) * 1_000_000
-        kept = last.get(one["session"], [])
-        kept = kept[: int(len(kept) * float(str(one["keep"])))]
-        blocks = kept + [
-            content_hash(b"%d" % next(ids)) for _ in range(int(str(one["new_blocks"])))
-        ]
-        last[one["session"]] = blocks
-        request = Request(request_id=str(number), arrival_us=at)
-        request.session_id = request.hash_scope = str(one["session"])
-        request.model = str(one["model"])
-        request.token_blocks = np.array(blocks, dtype=np.uint64)
-        request.token_block_size = SIZE
-        request.prompt_tokens = len(blocks) * SIZE + int(str(one["tail"]))
-        request.output_tokens = number
-        if system:
-            request.tools_tokens, request.system_tokens = SIZE, 2 * SIZE + 5
-        if one["typed"]:
-            request.input_types, request.output_types = ["text"], ["text", "tool_use"]
-        request.first_token_s = one["first_token_s"]  # type: ignore[assignment]
-        request.end_s = one["end_s"]  # type: ignore[assignment]
-        request.boundaries = tracker.boundaries(request)
-        made.append(request)
-    return made
 
 
 def billing(model: str, keys: str) -> Billing:

@@ -8,8 +8,9 @@ from cachecast_pricing.rules.facts import all_facts
 from cachecast_pricing.rules.interval import IntervalBoundaries
 from cachecast_pricing.rules.marked import MarkedBoundaries
 from cachecast_pricing.rules.memory import Memory
+from cachecast_pricing.rules.places import places_of
 from cachecast_pricing.rules.protocol import CacheRules, Setup
-from cachecast_pricing.rules.settings import RuleSettings
+from cachecast_pricing.rules.settings import MARK_POLICIES, RuleSettings
 from cachecast_pricing.rules.units import WholePrefixUnits
 from cachecast_pricing.rules.written import WrittenBoundaries
 
@@ -21,6 +22,7 @@ FAMILIES: dict[str, Family] = {
     "interval": IntervalBoundaries,
     "units": WholePrefixUnits,
 }
+PLACED: tuple[str, ...] = ("marked",)  # families whose markers may be asked for at named places
 # Lifetimes that a caller may ask of each family's markers.
 TTLS: dict[str, tuple[str, ...]] = {"marked": ("5m", "1h"), "written": ("30m", "12h")}
 
@@ -49,6 +51,11 @@ def offers(ref: ModelRef, ttl: str | None) -> bool:
     return ttl is None or ttl in TTLS.get(family_of(ref.provider, ref.model), ())
 
 
+def takes_places(ref: ModelRef, mark: str | None) -> bool:
+    """Whether the model's markers may be asked for like this (named policies: always)."""
+    return not (mark and places_of(mark)) or family_of(ref.provider, ref.model) in PLACED
+
+
 def rules_for(
     provider: str,
     model: str,
@@ -62,6 +69,11 @@ def rules_for(
     """
     family = family_of(provider, model)
     offered = TTLS.get(family)
+    if settings.mark is not None and places_of(settings.mark) and family not in PLACED:
+        raise BadInput(
+            f"mark={settings.mark}: places hold Anthropic's markers, {provider} {model} takes "
+            f"{', '.join(MARK_POLICIES)}"
+        )
     if settings.ttl is not None and (offered is None or settings.ttl not in offered):
         accepted = "no ttl" if offered is None else " or ".join(offered)
         raise BadInput(f"ttl={settings.ttl}: {provider} {model} offers {accepted}")

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.explain import explain, held_index
-from cachecast_pricing.rules.markers import MARK_NOTES, anthropic_marks
+from cachecast_pricing.rules.markers import MARK_NOTES, Marks, anthropic_marks
 from cachecast_pricing.rules.memory import Scope
 from cachecast_pricing.rules.next_turn import BoundaryLists, usual_hit, usual_match
+from cachecast_pricing.rules.places import place_marks, places_of, steps_of
 from cachecast_pricing.rules.prompt import Prompt
 from cachecast_pricing.rules.protocol import Match, Setup
 from cachecast_pricing.rules.settings import TTL_US
@@ -33,6 +34,8 @@ class MarkedBoundaries:
         self.carries_markers = setup.carries_markers
         self.policy = settings.mark or "auto"
         self.settings = settings
+        self.places = places_of(self.policy)
+        self.grid = steps_of(self.policy)
         self.shortcut = self.policy in ("auto", "last", "system+last")
         self.key_settings = [
             s for s in facts.setting if settings.tool_choice or s.name != "tool_choice"
@@ -45,8 +48,8 @@ class MarkedBoundaries:
         match = usual_match(self, request, now_us)
         if match is not None:
             return match
-        prompt = Prompt(request, self.key_settings, True, self.strips_thinking)
-        marks = anthropic_marks(prompt, self._policy(prompt), self.settings.ttl)
+        prompt = self.prompt_of(request, self.grid)
+        marks = self._marks(prompt)
         if marks.rejected is not None:
             return Match(0, refusal(marks.rejected), None, marks.rejected)
         memory = self.memory
@@ -109,6 +112,14 @@ class MarkedBoundaries:
         self.memory.hold(scope, hashes, found, end, now_us)
         return plan
 
+    def prompt_of(self, request: Request, grid: Sequence[int] = ()) -> Prompt:
+        """The request's positions with the keys that this model has for them."""
+        return Prompt(request, self.key_settings, True, self.strips_thinking, grid)
+
+    def _marks(self, prompt: Prompt) -> Marks:
+        asked = place_marks(prompt, self.places, self.settings.ttl) if self.places else None
+        return anthropic_marks(prompt, self._policy(prompt), self.settings.ttl, asked)
+
     def _policy(self, prompt: Prompt) -> str:
         """The scenario's own, else the log's markers where the log could have shown any."""
         if self.settings.mark is None and self.carries_markers and prompt.blocks is not None:
@@ -120,7 +131,7 @@ class MarkedBoundaries:
     ) -> int | None:
         """Index of the entry that is read, or None."""
         entries, keys = scope.entries, prompt.keys
-        ordinals = self._ordinals(prompt)
+        ordinals = self.ordinals(prompt)
         for mark, _ in reversed(marks):
             for i in range(mark, -1, -1):
                 if ordinals is not None and ordinals[mark] - ordinals[i] >= self.settings.lookback:
@@ -130,8 +141,11 @@ class MarkedBoundaries:
                     return i
         return None
 
-    def _ordinals(self, prompt: Prompt) -> list[int] | None:
-        """Look-back positions: a run of tool_use or tool_result blocks counts as one (A2)."""
+    def ordinals(self, prompt: Prompt) -> list[int] | None:
+        """Look-back positions by index; None if the log does not tell them.
+
+        A run of tool_use or of tool_result blocks counts as one (A2).
+        """
         if prompt.blocks is None:
             if None in prompt.positions:
                 self.lookback_off = True
@@ -155,12 +169,17 @@ class MarkedBoundaries:
         """Nothing is written; followers within its lifetime learn that a writer was lost."""
         return self.store.abandoned(match.plan, now_us)
 
+    def _mark_note(self) -> str:
+        if self.places:
+            return f"markers at {', '.join(f'{p.name} ({p.ttl})' for p in self.places)}"
+        return MARK_NOTES["log" if self._by_log() else self.policy]
+
     def _by_log(self) -> bool:
         return self.settings.mark is None and self.carries_markers
 
     def notes(self) -> list[str]:
         """What the run has to say about itself."""
-        notes = [MARK_NOTES["log" if self._by_log() else self.policy]]
+        notes = [self._mark_note()]
         if not self.listed:
             notes.append(f"{self.model}: no source states a minimum, {self.minimum:,} assumed")
         if self.lookback_off:

@@ -33,16 +33,19 @@ def holds_marker(block: ContentBlock) -> bool:
     return block.kind != "thinking" and block.tokens > 0
 
 
-def anthropic_marks(prompt: Prompt, policy: str, ttl: str | None) -> Marks:
+def anthropic_marks(
+    prompt: Prompt, policy: str, ttl: str | None, asked: Marks | None = None
+) -> Marks:
     """The markers of a request under Anthropic's rules and limits, the API's own included.
 
-    `policy` is one of the mark policies, `ttl` replaces every marker's own. Sources: Anthropic's
+    `policy` is one of the mark policies, `ttl` replaces every marker's own; `asked` stands in for
+    the policy where it names places. Sources: Anthropic's
     prompt caching page, 2026-08-22 and newer edition.
     """
     refused = prewarm_refusal(prompt.request)
     if refused is not None:
         return Marks(rejected=refused)
-    marks = _asked_for(prompt, policy, ttl)
+    marks = _asked_for(prompt, policy, ttl) if asked is None else asked
     return _with_server_tools(prompt, marks) if marks.at and prompt.blocks else marks
 
 
@@ -67,10 +70,16 @@ def _with_server_tools(prompt: Prompt, marks: Marks) -> Marks:
 
     That marker is not one of the caller's four and may stand before a 1h one.
     """
-    results = [i for i, b in enumerate(prompt.blocks or ()) if b.kind == "server_tool_result"]
-    if not results or results[-1] in dict(marks.at):
+    at = server_tool_result(prompt)
+    if at is None or at in dict(marks.at):
         return marks
-    return Marks(tuple(sorted([*marks.at, (results[-1], "5m")])))
+    return Marks(tuple(sorted([*marks.at, (at, "5m")])))
+
+
+def server_tool_result(prompt: Prompt) -> int | None:
+    """Index of the last result of a tool that the provider runs itself; None if there is none."""
+    results = [i for i, b in enumerate(prompt.blocks or ()) if b.kind == "server_tool_result"]
+    return results[-1] if results else None
 
 
 def _asked_for(prompt: Prompt, policy: str, ttl: str | None) -> Marks:

@@ -8,9 +8,10 @@ from cachecast_datasets.boundaries import content_boundaries
 from cachecast_datasets.hashing import content_hash
 from cachecast_datasets.request import ContentBlock, Request
 from cachecast_pricing.rules.facts import KeySetting
+from cachecast_pricing.rules.grid import with_grid
 
 _LEVELS = ("tools", "system", "messages")
-_LEVEL_OF = {"tools": 0, "system": 1, "developer": 1}
+_LEVEL_OF = {"tools": 0, "in_tools": 0, "system": 1, "in_system": 1, "developer": 1}
 # An image added or removed anywhere loses the messages (Anthropic's table, 2026-08-22).
 _HAS_IMAGE = content_hash(b"an image stands in the prompt")
 NO_SETTINGS: dict[str, str] = {}
@@ -23,6 +24,7 @@ class Prompt:
     `positions` are parallel, `blocks` too if known; `total` is the whole prompt in tokens,
     `output` the answer. `settings` are the key settings that differ from their defaults,
     `has_image` is None where images are not part of the key.
+    `grid` adds each multiple of so many token blocks as a position.
     """
 
     __slots__ = (
@@ -36,9 +38,12 @@ class Prompt:
         key_settings: Sequence[KeySetting],
         images: bool,
         strips_thinking: bool = False,
+        grid: Sequence[int] = (),
     ) -> None:
         boundaries = request.boundaries
         assert boundaries is not None  # the world takes requests without them as reported
+        if grid:
+            boundaries = with_grid(boundaries, request, grid)
         stripped = 0
         self.blocks: Sequence[ContentBlock] | None = request.blocks
         if strips_thinking and self.blocks is not None:

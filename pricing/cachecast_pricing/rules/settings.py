@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cachecast_datasets.errors import BadInput
+from cachecast_pricing.rules.places import places_of
 
 SECOND_US = 1_000_000
 TTL_US: dict[str, int] = {
@@ -98,6 +99,11 @@ def _choice(key: str, text: str, known: tuple[str, ...]) -> str:
     return text
 
 
+def _mark(key: str, text: str) -> str:
+    """A named policy, or places with lifetimes (`tools:1h+end:5m`)."""
+    return text if places_of(text) else _choice(key, text, MARK_POLICIES)
+
+
 def _lookup(key: str, text: str) -> tuple[int, int]:
     known = {"2+50": (2, 50), "50": (0, 50), "80": (0, 80)}
     return known[_choice(key, text, tuple(known))]
@@ -106,7 +112,7 @@ def _lookup(key: str, text: str) -> tuple[int, int]:
 # key of --as -> (field, parser); the scenario's own keys (on, tier, currency, name) are not rules
 _PARSERS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "ttl": ("ttl", lambda k, v: _choice(k, v, tuple(TTL_US))),
-    "mark": ("mark", lambda k, v: _choice(k, v, MARK_POLICIES)),
+    "mark": ("mark", _mark),
     "first_token": ("first_token_s", _seconds),
     "grace": ("grace_s", _seconds),
     "lookback": ("lookback", lambda k, v: _count(k, v, 1)),

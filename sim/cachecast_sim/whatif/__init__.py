@@ -1,0 +1,1 @@
+"""What-ifs: a log replayed with changes, compared with the same log replayed without them."""
