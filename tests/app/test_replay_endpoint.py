@@ -588,8 +588,13 @@ def test_ctrl_c_keeps_what_was_measured(
         else:
             answer(handler, body)
 
-    with serving(act) as server:
-        found = replayed(run_cli, log, server, "-o", tmp_path / "run")
-        done.set()
+    # what runs in the background of a shell ignores SIGINT, and so would these tests there
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with serving(act) as server:
+            found = replayed(run_cli, log, server, "-o", tmp_path / "run")
+            done.set()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert (found["requests"], found["partial"]) == (2, True)
     assert [row["request_id"] for row in rows_of(run_cli, tmp_path / "run")] == ["1", "2"]
