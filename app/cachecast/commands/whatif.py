@@ -61,9 +61,7 @@ def command(
     for remark in catalog.notes:
         notes.print(f"note: {remark}", markup=False)
     if len(models) > 1:
-        raise BadInput(
-            f"--as {models[1]}: whatif takes one baseline; use --change model="
-        )
+        raise BadInput(f"--as {models[1]}: whatif takes one baseline; use --change model=")
     scenario = scenario_of(models[0] if models else "log", catalog)
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
