@@ -95,6 +95,14 @@ def test_the_table_has_a_row_a_change_and_names_its_assumptions(run_cli: RunCli,
     assert "pings, each the conversation's last prompt" in err
 
 
+def test_a_second_baseline_is_refused(run_cli: RunCli, log: Path) -> None:
+    code, _, err = run_cli(
+        "whatif", log, "--as", "claude-opus-5", "--as", "gpt-6-sol", "--change", "ttl=1h"
+    )
+    assert code == 2
+    assert "--as gpt-6-sol: whatif takes one baseline" in err
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

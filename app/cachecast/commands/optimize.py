@@ -9,6 +9,7 @@ import click
 from cachecast.output import notes, print_json
 from cachecast.progress import progress
 from cachecast.scenarios import scenario_of
+from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import open_or_import
 from cachecast_pricing.catalog import load_catalog
 
@@ -16,14 +17,18 @@ from cachecast_pricing.catalog import load_catalog
 @click.command("optimize", short_help="The best cache markers for a log, every policy judged.")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
 @click.option(
-    "--as", "model", default="log", metavar="MODEL[,key=value]",
+    "--as", "models", multiple=True, metavar="MODEL[,key=value]",
     help="Rules and prices (as in `bill`; `log`, the default: each request's own model).",
 )  # fmt: skip
 @click.option("--rates", type=click.Path(path_type=Path), help="Negotiated prices (TOML).")
 @click.option("--skip-bad", is_flag=True, help="Leave out bad rows and count them.")
 @click.option("--json", "as_json", is_flag=True, help="The machine-readable contract.")
 def command(
-    logs: tuple[Path, ...], model: str, rates: Path | None, skip_bad: bool, as_json: bool
+    logs: tuple[Path, ...],
+    models: tuple[str, ...],
+    rates: Path | None,
+    skip_bad: bool,
+    as_json: bool,
 ) -> None:
     """Judge every policy of markers and keep-alive pings over LOG and say which to follow.
 
@@ -38,7 +43,9 @@ def command(
     catalog = load_catalog(rates)
     for remark in catalog.notes:
         notes.print(f"note: {remark}", markup=False)
-    scenario = scenario_of(model, catalog)
+    if len(models) > 1:
+        raise BadInput(f"--as {models[1]}: optimize takes one model a run")
+    scenario = scenario_of(models[0] if models else "log", catalog)
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())

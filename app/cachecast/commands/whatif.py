@@ -12,6 +12,7 @@ from cachecast.scenarios import scenario_of
 from cachecast.whatif_job import whatifs_of
 from cachecast.whatif_report import whatif_json
 from cachecast.whatif_table import print_whatifs
+from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import open_or_import
 from cachecast_pricing.catalog import load_catalog
 
@@ -19,7 +20,7 @@ from cachecast_pricing.catalog import load_catalog
 @click.command("whatif", short_help="Replay a log with changes: money, hits, who wins and loses.")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
 @click.option(
-    "--as", "model", default="log", metavar="MODEL[,key=value]",
+    "--as", "models", multiple=True, metavar="MODEL[,key=value]",
     help="Rules and prices of the baseline (as in `bill`; `log`, the default: each request's own).",
 )  # fmt: skip
 @click.option(
@@ -31,7 +32,7 @@ from cachecast_pricing.catalog import load_catalog
 @click.option("--json", "as_json", is_flag=True, help="The machine-readable contract.")
 def command(
     logs: tuple[Path, ...],
-    model: str,
+    models: tuple[str, ...],
     changes: tuple[str, ...],
     rates: Path | None,
     skip_bad: bool,
@@ -59,7 +60,9 @@ def command(
     catalog = load_catalog(rates)
     for remark in catalog.notes:
         notes.print(f"note: {remark}", markup=False)
-    scenario = scenario_of(model, catalog)
+    if len(models) > 1:
+        raise BadInput(f"--as {models[1]}: whatif takes one baseline; use --change model=")
+    scenario = scenario_of(models[0] if models else "log", catalog)
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())

@@ -19,9 +19,10 @@ from cachecast_sim.optimize.policy import BLOCK_STEPS, Policy, candidates, place
 from cachecast_sim.optimize.search import Judged
 from cachecast_sim.scenario import Scenario
 
-NAMES = place_names(BLOCK_STEPS)
-POLICIES = candidates(NAMES)
 # small steps, so that small prompts have such places
+STEPS = (4, 3, 2)
+NAMES = place_names(STEPS)
+POLICIES = candidates(NAMES)
 TOKEN_STEPS = (8, 4, 2)
 TOKEN_NAMES = tuple(name for name in place_names(TOKEN_STEPS) if name != "first_user")
 TOKEN_POLICIES = candidates(TOKEN_NAMES)
@@ -29,7 +30,19 @@ FEW_NAMES = ("system", "end")
 FEW = candidates(FEW_NAMES)
 
 few = settings(max_examples=25)  # each one writes and reads a file
-gaps = (0, 1, 20, 239, 241, 299, 300, 300.000001, 1_700, 3_299, 3_600, 20_000)
+
+
+def drawn_from(policies: list[Policy]) -> st.SearchStrategy[list[Policy]]:
+    """Some of the whole space and as many simple ones, in which less hides a wrong step."""
+    simple = [p for p in policies if p.pings is None and len(p.places) <= 2]
+    return st.builds(
+        lambda any_, plain: any_ + plain,
+        st.lists(st.sampled_from(policies), min_size=6, max_size=6),
+        st.lists(st.sampled_from(simple), min_size=10, max_size=10),
+    )
+
+
+gaps = (0, 1, 20, 239, 241, 299, 300, 300.000001, 320, 600, 1_700, 3_299, 3_600, 20_000)
 logs = sketches(gaps=gaps, first_tokens=(*FIRST_TOKENS, None, UNKNOWN))
 rules = st.sampled_from(
     [
@@ -38,7 +51,6 @@ rules = st.sampled_from(
         RuleSettings(first_token_s=3.0),
     ]
 )
-drawn = st.lists(st.integers(0, 10**6), min_size=8, max_size=8)
 
 
 def judged_or_none(log: SmallLog, one: Scenario, *space: Any) -> Judged:
@@ -51,28 +63,31 @@ def judged_or_none(log: SmallLog, one: Scenario, *space: Any) -> Judged:
 
 
 @few
-@given(lines=logs, own=rules, numbers=drawn)
+@given(lines=logs, own=rules, policies=drawn_from(POLICIES))
 def test_content_block_logs_are_judged_as_the_rules_bill_them(
-    lines: list[Line], own: RuleSettings, numbers: list[int]
+    lines: list[Line], own: RuleSettings, policies: list[Policy]
 ) -> None:
     """Any policy of the whole space, pings included."""
     log, one = from_sketch(lines), scenario("claude-opus-5", own)
-    policies = [POLICIES[n % len(POLICIES)] for n in numbers]
 
-    judged = judged_or_none(log, one, NAMES, BLOCK_STEPS, policies)
+    judged = judged_or_none(log, one, NAMES, STEPS, policies)
     assert judged.charges.tolist() == [
         log.replayed(one, policy).totals.money.total for policy in policies
     ]
 
 
 @few
-@given(steps=st.lists(step, min_size=1, max_size=14), typed=st.booleans(), own=rules, numbers=drawn)
+@given(
+    steps=st.lists(step, min_size=1, max_size=14),
+    typed=st.booleans(),
+    own=rules,
+    policies=drawn_from(TOKEN_POLICIES),
+)
 def test_token_block_logs_are_judged_as_the_rules_bill_them(
-    steps: list[dict[str, object]], typed: bool, own: RuleSettings, numbers: list[int]
+    steps: list[dict[str, object]], typed: bool, own: RuleSettings, policies: list[Policy]
 ) -> None:
     """With places at every N-th token block, whose hashes are no boundaries of the log."""
     log, one = SmallLog(built(steps, typed), META), scenario("claude-opus-5", own)
-    policies = [TOKEN_POLICIES[n % len(TOKEN_POLICIES)] for n in numbers]
 
     judged = judged_or_none(log, one, TOKEN_NAMES, TOKEN_STEPS, policies)
     assert judged.charges.tolist() == [
@@ -98,7 +113,7 @@ def test_no_policy_goes_below_its_bounds(lines: list[Line], own: RuleSettings) -
     """Sessions that share a cache could each profit from another's writes: only the sum of the
     best ones is no bound there (see `Judged`)."""
     log, one = from_sketch(lines), scenario("claude-opus-5", own)
-    judged = judged_or_none(log, one, NAMES, BLOCK_STEPS, POLICIES)
+    judged = judged_or_none(log, one, NAMES, STEPS, POLICIES)
 
     assert judged.clairvoyant <= judged.charges.min()
     assert judged.per_session <= judged.charges.min()
@@ -187,6 +202,8 @@ def test_candidates_are_all_lawful_choices_of_four_places() -> None:
     assert len(candidates(("tools", "end"))) == 8 + 3 * 12 + 3 * 6 + 18
 
 
-@pytest.mark.parametrize(("names", "count"), [(NAMES, 11_145), (TOKEN_NAMES, 6_597)])
+@pytest.mark.parametrize(
+    ("names", "count"), [(place_names(BLOCK_STEPS), 11_145), (TOKEN_NAMES, 6_597)]
+)
 def test_the_whole_space_is_far_more_than_a_toy(names: tuple[str, ...], count: int) -> None:
     assert len(candidates(names)) == count
