@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from rule_sketches import Line
+from rule_sketches import Line, line
 from sim.optimize_logs import CATALOG, SmallLog, from_sketch, scenario
 from sim.sketch_strategies import FIRST_TOKENS, UNKNOWN, sketches
 from sim.token_logs import META, built, step
@@ -155,6 +155,24 @@ def _paid(log: SmallLog, one: Scenario, policy: Policy) -> list[tuple[Request, i
     marked = replace(one, settings=replace(one.settings, mark=policy.mark))
     rows = Billing(marked, CATALOG, log.meta).rows(log.requests)
     return [(row.request, 0 if row.charge is None else row.charge.total) for row in rows]
+
+
+def test_a_marker_that_stands_before_a_1h_one_lives_an_hour() -> None:
+    """Of seven blocks the fourth is marked 5m, the fifth (the previous end) 1h: both are 1h."""
+    prompt = [("system", "S", 600), ("system", "T", 600), ("user", "U", 600),
+              ("assistant", "A", 600), ("user", "V", 600), ("assistant", "B", 600),
+              ("user", "W", 600)]  # fmt: skip
+    log, one = from_sketch([line(0, *prompt)]), scenario("claude-opus-5")
+    (policy,) = [p for p in POLICIES if p.mark == "every4:5m+previous:1h" and p.pings is None]
+
+    judged = log.judged(one, NAMES, STEPS, [policy])
+    assert judged.charges.tolist() == [5 * 600 * 10_000_000 + 2 * 600 * 5_000_000]
+    # ten minutes later the shorter prefix is still there
+    cut = line(601, *prompt[:4])
+    later = from_sketch([line(0, *prompt), cut])
+    assert later.judged(one, NAMES, STEPS, [policy]).charges.tolist() == [
+        later.replayed(one, policy).totals.money.total
+    ]
 
 
 def test_segments_end_at_the_same_tokens_in_every_prompt() -> None:
