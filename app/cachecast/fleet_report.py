@@ -1,6 +1,5 @@
 """A fleet run in the shapes of the JSON contract (design §10)."""
 
-from decimal import Decimal
 from typing import Any
 
 from cachecast_sim.fleet.job import Job
@@ -89,10 +88,3 @@ def row_json(job: Job) -> dict[str, Any]:
 
 def _seconds(time_ns: int | None) -> float | None:
     return None if time_ns is None else time_ns / NS
-
-
-def per_hour(total: Decimal, makespan_s: float) -> Decimal | None:
-    """Money an hour of the run; None for a run without length."""
-    if not makespan_s:
-        return None
-    return total * 3600 / Decimal(str(makespan_s))

@@ -1,7 +1,5 @@
 """One request as a fleet serves it: its blocks, its progress on a server and what became of it."""
 
-from collections.abc import Sequence
-
 from cachecast_sim.fleet.extents import Holding
 from cachecast_sim.fleet.prefixes import Path
 
@@ -19,7 +17,7 @@ class Job:
         "finish_step",
         "first_token_ns", "generated", "held", "hit_tokens", "index", "joined_step",
         "known_blocks", "last_token_ns", "loaded_tokens", "misses", "order", "output_tokens",
-        "page_ids", "path", "preemptions", "prefilled", "prompt_tokens", "readmission_hit_tokens",
+        "path", "preemptions", "prefilled", "prompt_tokens", "readmission_hit_tokens",
         "reason", "remaining", "request_id", "scheduled_ns", "server", "session_id",
         "shared_blocks", "status",
     )  # fmt: skip
@@ -43,7 +41,6 @@ class Job:
         self.output_tokens = output_tokens
         self.path = path
         self.known_blocks = known_blocks
-        self.page_ids: Sequence[int] = ()
         self.shared_blocks = shared_blocks
         self.session_id = session_id
         # progress on a server

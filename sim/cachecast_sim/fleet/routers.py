@@ -30,8 +30,7 @@ class ServerView(Protocol):
 @dataclass(frozen=True, slots=True)
 class RouterSettings:
     """`balance`: cache_aware leaves the longest match once its server has so many jobs more than
-    the least loaded one. The default 32 is the order of SGLang's router; no source gives one for
-    all."""
+    the least loaded one. The default is ours; no source gives one."""
 
     balance: int = 32
 
