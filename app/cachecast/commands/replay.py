@@ -97,10 +97,12 @@ def command(
         engine = engine_of(folder, config, FilesBeside(fleet_path), device, threads)
         limits = config.engine
         report("warming up", 0, 1)
+        probe = _probe(device) if normalise else None
         warm_up(
             engine, engine.shape.vocab_size, limits.max_batch_tokens,
             (engine.manager.usable_blocks - 1) * limits.block_tokens,
         )  # fmt: skip
+        large_pages_bytes = engine.use_large_pages()
         writer = stack.enter_context(RunWriter(out, force)) if out is not None else None
         jobs_sink = None if writer is None else MeasuredSink(writer, spec)
         steps_sink = None if writer is None else StepSink(writer)
@@ -108,7 +110,7 @@ def command(
         replay = Replay(
             engine,
             VirtualClock() if clock == "virtual" else RealClock(Fraction(str(speed_up))),
-            Stopwatch(_probe(device) if normalise else None),
+            Stopwatch(probe),
             lambda step: _keep(steps_sink, step),
         )
         turns = turns_of(
@@ -139,6 +141,7 @@ def command(
             "machine": machine_name(),
             "device": device,
             "threads": threads,
+            "large_pages_bytes": large_pages_bytes,
             "torch": version("torch"),
             "fleet": measured_json(totals, replay.steps),
         }

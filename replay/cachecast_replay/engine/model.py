@@ -8,7 +8,7 @@ from torch.nn.functional import embedding, rms_norm, silu
 
 from cachecast_replay.engine.attention.rows import Attend, Attention, Rows
 from cachecast_replay.engine.kv_cache import KVCache
-from cachecast_replay.engine.products import Product, product
+from cachecast_replay.engine.products import Product, can_pack, product, widened
 from cachecast_replay.engine.shape import ModelShape
 from cachecast_replay.engine.weights import Weights
 
@@ -44,6 +44,7 @@ class Model:
         self._attention = attention
         self._embedding, self._norm = weights.embedding, weights.norm
         self._head = product(weights.head)
+        self._packs = can_pack(weights.head)
         self._layers = [
             Layer(
                 layer.attention_norm,
@@ -65,17 +66,19 @@ class Model:
         """Hidden states after the last norm, (wanted, hidden); writes K and V of all new tokens."""
         attend = self._attention(inputs.rows)
         turns = self._turns(inputs.positions)
-        x = embedding(inputs.token_ids, self._embedding)  # (tokens, hidden)
-        last = len(self._layers) - 1
+        # (tokens, hidden), and some rows that nobody looks at: widened here, no product has to
+        x = self._widened(embedding(inputs.token_ids, self._embedding))
+        rows, last = len(inputs.token_ids), len(self._layers) - 1
         for number, layer in enumerate(self._layers):
             k, v = cache.layer(number)
             mixed = self._attend(layer, x, turns, (k, v), inputs.slots, attend)
             if number == last and inputs.wanted is not None:
                 # nothing reads the other tokens' hidden states any more: their K and V are written
-                x, mixed = x[inputs.wanted], mixed[inputs.wanted]
-            x = x + layer.out(mixed)
+                rows = len(inputs.wanted)
+                x, mixed = self._widened(x[inputs.wanted]), mixed[inputs.wanted]
+            x = x + layer.out(self._widened(mixed))
             x = x + self._mlp(layer, x)
-        return self._normed(x, self._norm)
+        return self._normed(x[:rows], self._norm)
 
     @torch.inference_mode()
     def logits(self, hidden: Tensor) -> Tensor:
@@ -93,8 +96,8 @@ class Model:
     ) -> Tensor:
         """What each new token takes from its context, (tokens, heads * head_dim)."""
         shape = self._shape
-        tokens, heads, turned_heads = len(x), shape.heads, shape.heads + shape.kv_heads
-        qkv = layer.qkv(self._normed(x, layer.attention_norm))
+        tokens, heads, turned_heads = len(slots), shape.heads, shape.heads + shape.kv_heads
+        qkv = layer.qkv(self._normed(x, layer.attention_norm))[:tokens]
         qkv = qkv.view(tokens, turned_heads + shape.kv_heads, shape.head_dim)
         turned = _turned(qkv[:, :turned_heads], turns)  # (tokens, heads + kv_heads, head_dim)
         # all new K and V are there before anyone looks: sequences of one step may share blocks
@@ -105,6 +108,9 @@ class Model:
     def _mlp(self, layer: Layer, x: Tensor) -> Tensor:
         gate, up = layer.gate_up(self._normed(x, layer.mlp_norm)).chunk(2, dim=-1)
         return layer.down(silu(gate).mul_(up))  # (tokens, hidden)
+
+    def _widened(self, rows: Tensor) -> Tensor:
+        return widened(rows) if self._packs else rows
 
     def _normed(self, x: Tensor, weight: Tensor) -> Tensor:
         return rms_norm(x, weight.shape, weight, self._shape.norm_eps)

@@ -1,6 +1,7 @@
 """A model's weights: seeded random ones, or local safetensors with Hugging Face's names."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,11 @@ def expected_shapes(shape: ModelShape) -> dict[str, tuple[int, ...]]:
     if not shape.tied_embeddings:
         named["lm_head.weight"] = (shape.vocab_size, hidden)
     return named
+
+
+def size_bytes(shape: ModelShape, dtype: torch.dtype) -> int:
+    """What all weights take."""
+    return sum(math.prod(size) for size in expected_shapes(shape).values()) * dtype.itemsize
 
 
 def random_weights(

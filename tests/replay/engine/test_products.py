@@ -35,16 +35,19 @@ def test_only_float32_is_laid_out(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "rounded"),
-    [(0, 0), (64, 64), (65, 68), (68, 68), (127, 128), (129, 136), (1025, 1088)],
+    [
+        *((0, 0), (1, 4), (3, 4), (4, 4), (5, 5), (64, 64)),
+        *((65, 68), (68, 68), (127, 128), (129, 136), (1025, 1088)),
+    ],
 )
-def test_large_numbers_of_rows_are_rounded_up_to_sixteen_sizes_an_octave(
+def test_few_rows_become_four_and_many_are_rounded_up_to_sixteen_sizes_an_octave(
     rows: int, rounded: int
 ) -> None:
     assert rounded_rows(rows) == rounded
 
 
-@given(st.integers(1, 8192))
-def test_rounding_adds_at_most_a_sixteenth(rows: int) -> None:
+@given(st.integers(4, 8192))
+def test_rounding_adds_at_most_a_sixteenth_from_four_rows_on(rows: int) -> None:
     assert rows <= rounded_rows(rows) <= rows + rows / 16
     assert rounded_rows(rounded_rows(rows)) == rounded_rows(rows)
 
