@@ -1,6 +1,7 @@
 """`cachecast calibrate`: step times of an engine on this machine, as a latency model."""
 
 import datetime
+import itertools
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from cachecast.progress import progress
 from cachecast_datasets.errors import BadInput
 from cachecast_replay.calibration.grid import Limits, scenes
 from cachecast_replay.engine.opening import open_engine
+from cachecast_replay.engine.pages import return_free_memory
 from cachecast_replay.machine import machine_name
 from cachecast_replay.measuring import Stopwatch
 from cachecast_replay.warming import warm_up
@@ -57,26 +59,39 @@ def command(
     block_tokens = 16
     # every decoding sequence, every prefix and every prompt at once, and some room
     room = max_sequences * (max_context + _SCENE_TOKENS) + 8 * max_context + 4 * max_new_tokens
-    engine = open_engine(
-        folder, blocks=-(-2 * room // block_tokens) + 1, block_tokens=block_tokens,
-        max_batch_tokens=max_new_tokens + max_sequences, max_seqs=max_sequences + 16,
-        device=device, threads=threads,
-    )  # fmt: skip
     from cachecast_replay.calibration.fit import fit  # scipy, which only the engine extra has
-    from cachecast_replay.calibration.measure import GridRun
+    from cachecast_replay.calibration.measure import GridRun, in_rounds
 
-    stopwatch = Stopwatch(_probe(device) if normalise else None)
-    warm_up(engine, engine.shape.vocab_size, max_new_tokens + max_sequences, room)
+    grid = scenes(limits, seed)
+    step_tokens = max_new_tokens + max_sequences
+    attention = ""
     with progress() as report:
-        run = GridRun(
-            engine, engine.shape.vocab_size, stopwatch, max_new_tokens + max_sequences, seed,
-            lambda done, total: report("calibrating", done, total),
-        )  # fmt: skip
-        samples = run.samples(scenes(limits, seed), rounds, seconds)
+        done = itertools.count(1)
+
+        def fresh(number: int) -> GridRun:
+            """An engine and a probe in memory of their own; the kernels of a round stay."""
+            nonlocal attention
+            return_free_memory()
+            engine = open_engine(
+                folder, blocks=-(-2 * room // block_tokens) + 1, block_tokens=block_tokens,
+                max_batch_tokens=step_tokens, max_seqs=max_sequences + 16,
+                device=device, threads=threads,
+            )  # fmt: skip
+            attention = engine.attention_name
+            probe = _probe(device) if normalise else None
+            if number == 0:
+                warm_up(engine, engine.shape.vocab_size, step_tokens, room)
+            engine.use_large_pages()
+            return GridRun(
+                engine, engine.shape.vocab_size, Stopwatch(probe), step_tokens, seed + number,
+                lambda: report("calibrating", next(done), rounds * len(grid)),
+            )  # fmt: skip
+
+        samples = in_rounds(fresh, grid, rounds, seconds)
     found = fit(samples)
     file = FittedFile(
         format=FORMAT, version=VERSION,
-        engine=f"torch {version('torch')}, {device}, attention {engine.attention_name}",
+        engine=f"torch {version('torch')}, {device}, attention {attention}",
         machine=f"{machine_name()}, {threads} thread{'s' if threads > 1 else ''} used",
         model=f"{folder.resolve().name} ({spec})",
         created=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),

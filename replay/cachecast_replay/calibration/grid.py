@@ -7,6 +7,9 @@ nothing.
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+
+_ALONE = 3  # measured so often in a scene: most steps of a server only decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Scene:
 def scenes(limits: Limits, seed: int) -> list[Scene]:
     """The grid; the same for the same limits and seed."""
     draw = random.Random(seed)
-    counts = [0, *_powers(1, limits.sequences)]
+    counts = [0, *_halves(_powers(1, limits.sequences))]
     contexts = _powers(min(64, limits.context_tokens), limits.context_tokens, factor=4)
     return [
         Scene(count, context, tuple(_points(limits, count, draw)))
@@ -52,7 +55,7 @@ def scenes(limits: Limits, seed: int) -> list[Scene]:
 
 def _points(limits: Limits, decoding: int, draw: random.Random) -> Iterator[Point]:
     if decoding:
-        yield Point(0, 0, 0)
+        yield from [Point(0, 0, 0)] * _ALONE
     room = limits.new_tokens - decoding
     sizes = [size for size in _powers(1, limits.new_tokens) if size <= room]
     if room >= 1 and room not in sizes:
@@ -64,6 +67,12 @@ def _points(limits: Limits, decoding: int, draw: random.Random) -> Iterator[Poin
         size = draw.choice([s for s in sizes if s * prompts <= room] or [0])
         if size:
             yield Point(size, prompts, 0)
+
+
+def _halves(sizes: list[int]) -> list[int]:
+    """Between every two sizes their mean, where it is a whole number: 1, 2, 3, 4, 6, 8 …"""
+    means = [(a + b) // 2 for a, b in pairwise(sizes) if (a + b) % 2 == 0]
+    return sorted({*sizes, *means})
 
 
 def _powers(first: int, last: int, factor: int = 2) -> list[int]:

@@ -24,42 +24,55 @@ class Sample:
     duration_ns: int
 
 
+def in_rounds(
+    fresh: Callable[[int], "GridRun"], scenes: Sequence[Scene], rounds: int, at_most_s: float
+) -> list[Sample]:
+    """Every scene once a round, each round on the GridRun that `fresh` makes for its number.
+
+    The same engine is some 2 % slower or faster for where its memory happens to lie, so rounds
+    share none. After `at_most_s` seconds no scene is begun; the first round is always whole.
+    """
+    until_s = time.monotonic() + at_most_s
+    found = fresh(0).samples(scenes)
+    for number in range(1, rounds):
+        if time.monotonic() > until_s:
+            break
+        found += fresh(number).samples(scenes, until_s)
+    return found
+
+
 class GridRun:
-    """Measures scenes on an engine, in an order shuffled anew each round.
+    """Measures scenes on an engine, in shuffled order.
 
     `step_tokens` is the engine's token budget. The same sequences and prefixes come back in every
-    scene and round, longer or shorter, so that the engine computes each of them only once; each
-    sequence has blocks of its own, as real ones have.
+    scene, longer or shorter, so that the engine computes each of them only once; each sequence has
+    blocks of its own, as real ones have. `measured_scene` hears of every scene.
     """
 
     def __init__(
         self, engine: Engine, vocabulary: int, stopwatch: Stopwatch, step_tokens: int,
-        seed: int = 0, progress: Callable[[int, int], None] = lambda done, total: None,
+        seed: int = 0, measured_scene: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._engine = engine
         self._vocabulary = vocabulary
         self._stopwatch = stopwatch
         self._draw = random.Random(seed)
-        self._progress = progress
+        self._measured_scene = measured_scene
         self._named = 0
         self._step_tokens = step_tokens
         self._streams: dict[str, list[int]] = {}
         self._record: StepRecord | None = None
 
-    def samples(self, scenes: Sequence[Scene], rounds: int, at_most_s: float) -> list[Sample]:
-        """All rounds, or as many scenes as the time allows; the first round is always whole."""
+    def samples(self, scenes: Sequence[Scene], until_s: float | None = None) -> list[Sample]:
+        """One round; no scene is begun after `until_s` of the monotonic clock, if one is given."""
+        order = list(range(len(scenes)))
+        self._draw.shuffle(order)
         found: list[Sample] = []
-        started = time.monotonic()
-        total = rounds * len(scenes)
-        for round_number in range(rounds):
-            order = list(range(len(scenes)))
-            self._draw.shuffle(order)
-            for done, number in enumerate(order):
-                if round_number and time.monotonic() - started > at_most_s:
-                    return found
-                self._progress(round_number * len(scenes) + done, total)
-                found += self._scene(number, scenes[number])
-        self._progress(total, total)
+        for number in order:
+            if until_s is not None and time.monotonic() > until_s:
+                break
+            found += self._scene(number, scenes[number])
+            self._measured_scene()
         return found
 
     def _scene(self, number: int, scene: Scene) -> list[Sample]:

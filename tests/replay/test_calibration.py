@@ -1,0 +1,67 @@
+"""The grid that a calibration measures, its rounds, and the probe beside it."""
+
+from collections import Counter
+
+import pytest
+import torch
+
+from cachecast_replay.calibration import measure
+from cachecast_replay.calibration.grid import Limits, Point, Scene, scenes
+from cachecast_replay.calibration.measure import Sample, in_rounds
+from cachecast_replay.engine.pages import WORTH_BYTES
+from cachecast_replay.probe import MatrixProbe
+
+
+def test_decoding_sequences_double_with_a_step_between() -> None:
+    """No decoding at all once; every other number with contexts of 64, 256 and 1,024 tokens."""
+    found = Counter(scene.sequences for scene in scenes(Limits(512, 16, 1024), seed=1))
+    assert found == {0: 1, **dict.fromkeys((1, 2, 3, 4, 6, 8, 12, 16), 3)}
+
+
+def test_decoding_alone_is_measured_three_times_a_scene() -> None:
+    grid = scenes(Limits(512, 16, 1024), seed=1)
+    assert {scene.points.count(Point(0, 0, 0)) for scene in grid if scene.sequences} == {3}
+    assert [scene.points.count(Point(0, 0, 0)) for scene in grid if not scene.sequences] == [0]
+
+
+class Round:
+    """Stands for a GridRun: a scene takes one second of `clock`, its sample is its number."""
+
+    def __init__(self, number: int, clock: list[float]) -> None:
+        self.number, self.clock = number, clock
+
+    def samples(self, grid: list[Scene], until_s: float | None = None) -> list[Sample]:
+        found = []
+        for place in range(len(grid)):
+            if until_s is not None and self.clock[0] > until_s:
+                break
+            self.clock[0] += 1
+            found.append(Sample(place, 0, (0, 0, 0, 1, 64), self.number))
+        return found
+
+
+@pytest.mark.parametrize(
+    ("at_most_s", "rounds"),
+    [(100, [0, 0, 0, 1, 1, 1, 2, 2, 2]), (4, [0, 0, 0, 1, 1]), (1, [0, 0, 0])],
+)
+def test_each_round_has_an_engine_of_its_own_and_the_first_is_whole(
+    monkeypatch: pytest.MonkeyPatch, at_most_s: float, rounds: list[int]
+) -> None:
+    """Three scenes of a second: after 4 s the fifth ends at 5 s and no other begins."""
+    clock = [0.0]
+    monkeypatch.setattr(measure.time, "monotonic", lambda: clock[0])
+    grid = [Scene(1, 64, (Point(0, 0, 0),))] * 3
+    found = in_rounds(lambda number: Round(number, clock), grid, 3, at_most_s)  # type: ignore[arg-type,return-value]
+    assert [sample.duration_ns for sample in found] == rounds
+
+
+def test_the_probe_reads_more_memory_than_a_processor_keeps_translations_for() -> None:
+    """8 matrices of 1,536 x 1,536 numbers of 4 bytes; and its numbers stay numbers."""
+    probe = MatrixProbe(torch.device("cpu"))
+    assert 4 * WORTH_BYTES < 8 * 1536 * 1536 * 4
+    probe()
+    rows = probe._rows
+    for large in probe._large:
+        rows = large(rows)
+    assert len(probe._large) == 8
+    assert torch.isfinite(rows).all()
