@@ -168,15 +168,18 @@ def judged(check: Check, name: str, replays: int) -> bool:
         "teacher-forced ITL": lambda part: part["teacher_forced"]["itl"],
         "free-running TTFT": lambda part: part["ttft"],
         "free-running ITL": lambda part: part["itl"],
+        "raw clock, TTFT": lambda part: part["raw_clock"]["ttft"],
+        "raw clock, ITL": lambda part: part["raw_clock"]["itl"],
     }
     for label, of in rows.items():
         mean = median(of(part)["mean_abs_pct"] for part in free)
         p90 = median(of(part)["p90_abs_pct"] for part in free)
         print(f"  {label:20} mean {mean:5.1f} %  p90 {p90:5.1f} %")
-    for label, metric in (("TTFT", "ttft"), ("ITL", "itl")):
-        mean = median(part[metric]["noise_floor_pct"] for part in free)
-        p90 = median(part[metric]["noise_floor_p90_pct"] for part in free)
-        print(f"  floor {label:14} mean {mean:5.1f} %  p90 {p90:5.1f} %")
+    for label, of in list(rows.items())[2:]:
+        mean = median(of(part)["noise_floor_pct"] for part in free)
+        p90 = median(of(part)["noise_floor_p90_pct"] for part in free)
+        name = label.replace("free-running", "floor").replace("clock,", "clock, floor")
+        print(f"  {name:20} mean {mean:5.1f} %  p90 {p90:5.1f} %")
     hits = [part["hit_tokens"] for part in free]
     print(
         f"  hits differ in {median(part['mismatched_requests'] for part in hits):.0f} requests, "

@@ -23,6 +23,13 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
     forced = None
     if found.teacher_ttft is not None or found.teacher_itl is not None:
         forced = {"ttft": _errors(found.teacher_ttft), "itl": _errors(found.teacher_itl)}
+    raw = None
+    if found.raw is not None:
+        by_floor = found.raw.floor
+        raw = {
+            "ttft": _errors(found.raw.ttft, None if by_floor is None else by_floor.ttft),
+            "itl": _errors(found.raw.itl, None if by_floor is None else by_floor.itl),
+        }
     return {
         "mode": found.mode,
         "requests": len(found.measured),
@@ -48,6 +55,7 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
         "itl": _errors(found.itl, None if floor is None else floor.itl),
         "e2e": _errors(found.e2e),
         "teacher_forced": forced,
+        "raw_clock": raw,
     }
 
 
@@ -128,6 +136,13 @@ def _error_table(found: Comparison) -> Table:
     ]  # fmt: skip
     if found.floor is not None:
         rows += [("TTFT of two replays", found.floor.ttft), ("ITL of two replays", found.floor.itl)]
+    if found.raw is not None:
+        rows += [("TTFT, raw clock", found.raw.ttft), ("ITL, raw clock", found.raw.itl)]
+        if found.raw.floor is not None:
+            rows += [
+                ("TTFT of two replays, raw clock", found.raw.floor.ttft),
+                ("ITL of two replays, raw clock", found.raw.floor.itl),
+            ]
     for label, part in rows:
         if part is not None:
             sizes = (part.mean_abs_pct, part.p50_abs_pct, part.p90_abs_pct, part.p99_abs_pct)

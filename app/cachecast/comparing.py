@@ -14,8 +14,13 @@ from cachecast.results.reader import read_info
 from cachecast_datasets.errors import BadInput
 from cachecast_replay.comparison.errors import Errors, errors
 from cachecast_replay.comparison.lock_step import Mismatches, mismatches
-from cachecast_replay.comparison.runs import Requests, Steps
-from cachecast_replay.comparison.teacher_forced import predicted_durations, teacher_forced
+from cachecast_replay.comparison.runs import Floats, Requests, Steps
+from cachecast_replay.comparison.teacher_forced import (
+    predicted_durations,
+    raw_durations,
+    retimed,
+    teacher_forced,
+)
 from cachecast_replay.comparison.verdict import Floor, Mode, Verdict, verdict
 from cachecast_sim.latency.kinds import latency_of
 
@@ -58,6 +63,17 @@ class Comparison:
     floor_mismatches: Mismatches | None
     teacher_ttft: Errors | None = None
     teacher_itl: Errors | None = None
+    raw: "RawClock | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawClock:
+    """Errors of a normalised prediction on the same schedule by the wall's own durations: what the
+    machine's drift adds. Nothing is judged by them."""
+
+    ttft: Errors | None
+    itl: Errors | None
+    floor: Floor | None
 
 
 def compare(predicted: Run, measured: Run, again: Run | None) -> Comparison:
@@ -85,6 +101,7 @@ def compare(predicted: Run, measured: Run, again: Run | None) -> Comparison:
     return Comparison(
         mode, *verdict_found, found, truth, left_out, differing, ttft, itl,
         errors(found.e2e_ns, truth.e2e_ns), floor, floor_mismatches, *forced,
+        _raw_clock(found, truth, measured, again),
     )  # fmt: skip
 
 
@@ -103,6 +120,26 @@ def _teacher_forced(
     )
     durations = predicted_durations(measured.steps, model.step_ns)
     return teacher_forced(truth, measured.steps, durations)
+
+
+def _raw_clock(
+    found: Requests, truth: Requests, measured: Run, again: Run | None
+) -> RawClock | None:
+    """Only where durations were scaled and the wall's own are known."""
+    by_wall = _by_wall(measured, truth)
+    if by_wall is None:
+        return None
+    floor = None
+    if again is not None:
+        second = _by_wall(again, again.requests.only(truth.ids))
+        if second is not None:
+            floor = Floor(errors(second[0], by_wall[0]), errors(second[1], by_wall[1]))
+    return RawClock(errors(found.ttft_ns, by_wall[0]), errors(found.itl_ns, by_wall[1]), floor)
+
+
+def _by_wall(run: Run, requests: Requests) -> tuple[Floats, Floats] | None:
+    raw_ns = None if run.steps is None or not run.normalised else raw_durations(run.steps)
+    return None if run.steps is None or raw_ns is None else retimed(requests, run.steps, raw_ns)
 
 
 def read_run(path: Path) -> Run:
@@ -148,7 +185,9 @@ def _steps(file: Path) -> Steps | None:
     work = [table.column(name).to_numpy().astype(np.int64) for name in _WORK]
     starts = table.column("start_ns").fill_null(-1).to_numpy().astype(np.int64)
     durations = table.column("duration_ns").to_numpy().astype(np.int64)
-    return Steps(starts, durations, np.column_stack(work))
+    raw = table.column("raw_ns")
+    raw_ns = None if raw.null_count else raw.to_numpy().astype(np.int64)
+    return Steps(starts, durations, np.column_stack(work), raw_ns)
 
 
 def _common(runs: Sequence[Requests]) -> list[str]:

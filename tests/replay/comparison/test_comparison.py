@@ -1,5 +1,6 @@
 """Errors, the noise floor, lock-step differences and the verdict, in numbers by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,12 @@ import pytest
 from cachecast_replay.comparison.errors import Errors, errors, rank_correlation
 from cachecast_replay.comparison.lock_step import Mismatches, mismatches
 from cachecast_replay.comparison.runs import Requests, Steps
-from cachecast_replay.comparison.teacher_forced import predicted_durations, teacher_forced
+from cachecast_replay.comparison.teacher_forced import (
+    predicted_durations,
+    raw_durations,
+    retimed,
+    teacher_forced,
+)
 from cachecast_replay.comparison.verdict import Floor, verdict
 
 NONE = Mismatches([], [], [], None)
@@ -110,6 +116,20 @@ def test_a_request_that_arrives_at_a_boundary_waits_for_nothing() -> None:
     ttft, _ = teacher_forced(found, run, predicted_durations(run, lambda *work: 10))
     assert ttft is not None
     assert ttft.mean_abs_pct == 0
+
+
+def test_raw_durations_keep_the_drift_and_lose_the_machines_speed() -> None:
+    """The machine is twice as slow as the probe's scale, and in the second step a tenth slower
+    still, which the normalised 10 ns do not show: 20, 22 and 20 ns become 10, 11 and 10."""
+    run = replace(steps(A, B, B), raw_ns=np.array([20, 22, 20], dtype=np.int64))
+    raw = raw_durations(run)
+    assert raw is not None
+    assert raw.tolist() == [10, 11, 10]
+    assert raw_durations(steps(A, B)) is None
+    found = requests(arrival_ns=[0, 15], first_token_ns=[10, 30], end_ns=[30, 30])
+    ttft, itl = retimed(found, run, raw)
+    assert ttft.tolist() == [10, 5 + 10]  # b waits the rest of the second step, then the third
+    assert itl[0] == (11 + 10) / 2
 
 
 def off(mean: float, p90: float | None = None) -> Errors:
