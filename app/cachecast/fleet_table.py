@@ -110,7 +110,11 @@ def _money(run: FleetRun, name: str, bills: Sequence[Bill]) -> Table:
         if bill.totals.priced:
             money = bill.totals.money
             rows.append(
-                (escape(f"API: {bill.scenario.name}"), to_decimal(money.total), money.currency or "")
+                (
+                    escape(f"API: {bill.scenario.name}"),
+                    to_decimal(money.total),
+                    money.currency or "",
+                )
             )
     table = _table("what the log costs", "", "charge")
     for label, amount, currency in rows:

@@ -136,7 +136,7 @@ def test_if_all_are_rejected_that_is_said_first(run_cli: RunCli, log: Path, flee
         ("latency.prefill_step_s=-1", "latency.prefill_step_s is -1"),
         ("transfer.bandwidth_bytes_per_s=-1", "transfer.bandwidth_bytes_per_s is -1"),
         ("cost.gpu_hour=cheap", "cost.gpu_hour is 'cheap'"),
-        ('cost.gpu_hour="1e400"', "expected a price such as \"2.50\", with at most 6 digits"),
+        ('cost.gpu_hour="1e400"', 'expected a price such as "2.50", with at most 6 digits'),
         ("cost.currency=", "cost.currency is '', expected three letters"),
         ("fleet.servers=10001", "fleet.servers is 10001, expected a whole number <= 10000"),
         ("engine.blocks=" + "9" * 5000, "expected a whole number"),
