@@ -193,7 +193,7 @@ def test_a_fleet_file_that_points_to_no_file_says_so(
 def test_a_run_of_more_than_292_years_is_refused_before_anything_is_written(
     run_cli: RunCli, log: Path, fleet: Path, tmp_path: Path, bytes_per_s: float, ends: bool
 ) -> None:
-    """1,536 tokens of 100 bytes take 153,600 s or 153,600,000,000 s; 2^63 ns are 9,223,372,036 s."""
+    """1,536 tokens of 100 bytes take 153,600 or 153,600,000,000 s; 2^63 ns are 9,223,372,036 s."""
     changes = (
         "fleet.prefill_servers=1", "fleet.decode_servers=1", "kv_bytes_per_token=100",
         f"transfer.bandwidth_bytes_per_s={bytes_per_s}",
@@ -258,3 +258,24 @@ def test_a_log_of_text_is_served_like_the_sketch_of_the_same_draw(
     )
     assert said in text["assumptions"]
     assert said not in sketch["assumptions"]
+
+
+@pytest.mark.parametrize(("salts", "hit"), [(("a", "a"), 32), (("a", "b"), 0), ((None, "a"), 0)])
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_prompts_of_different_salts_share_nothing(
+    run_cli: RunCli, tmp_path: Path, fleet: Path, engine: str, salts: tuple[str | None, ...], hit: int
+) -> None:
+    """BR-103: 40 equal tokens are 2 blocks of 16 and a rest, for one LoRA or tenant only."""
+    rows = [
+        {"arrival": at, "prompt_token_ids": [7] * 40, "output_len": 1, "cache_salt": salt}
+        for at, salt in enumerate(salts)
+    ]
+    log = tmp_path / "salted.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    sets = (f"fleet.engine={engine}", "engine.block_tokens=16", "engine.tokens=800")
+    found = answer(run_cli, log, "--fleet", fleet, *(word for s in sets for word in ("--set", s)))
+    assert found["hit_tokens"] == hit
+    for size, blocks in ((16, 2), (8, 5)):  # the log's own blocks, and others
+        _, out, _ = run_cli("curve", log, "--block-tokens", size, "--json")
+        ideal = json.loads(out)["ideal"]["block_hit_ratio"]
+        assert ideal == (blocks if hit else 0) / (2 * blocks)

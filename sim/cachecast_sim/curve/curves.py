@@ -30,8 +30,8 @@ AT_ONCE = 1 << 19  # blocks of a slice: what a step holds beside the state of ea
 class Ratios:
     """Hit ratios at one point; None where there is nothing to divide by, or lengths are unknown.
 
-    The intervals are those of a sample, None if all blocks were followed; then `hit_tokens` is exact
-    and else rounded.
+    The intervals are those of a sample, None if all blocks were followed; `hit_tokens` is exact
+    then, and else rounded.
     """
 
     blocks: float | None
