@@ -263,7 +263,12 @@ def test_a_log_of_text_is_served_like_the_sketch_of_the_same_draw(
 @pytest.mark.parametrize(("salts", "hit"), [(("a", "a"), 32), (("a", "b"), 0), ((None, "a"), 0)])
 @pytest.mark.parametrize("engine", ["vllm", "sglang"])
 def test_prompts_of_different_salts_share_nothing(
-    run_cli: RunCli, tmp_path: Path, fleet: Path, engine: str, salts: tuple[str | None, ...], hit: int
+    run_cli: RunCli,
+    tmp_path: Path,
+    fleet: Path,
+    engine: str,
+    salts: tuple[str | None, ...],
+    hit: int,
 ) -> None:
     """BR-103: 40 equal tokens are 2 blocks of 16 and a rest, for one LoRA or tenant only."""
     rows = [

@@ -78,9 +78,7 @@ class PrefixTree:
             path.append((segment, segment.start, count * per_id))
         return path, at
 
-    def enter_partial(
-        self, path: Path, block_id: int, low: int, high: int
-    ) -> tuple[Piece, bool]:
+    def enter_partial(self, path: Path, block_id: int, low: int, high: int) -> tuple[Piece, bool]:
         """The whole engine blocks [low, high) inside a log's partial last block, behind the whole
         ones of `path`; if seen before. The id may be that of a whole block of another prompt."""
         if path:
