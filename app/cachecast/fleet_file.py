@@ -1,12 +1,15 @@
 """A fleet file and its `--set` overrides, read into one frozen configuration."""
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.shown import shown
 from cachecast_sim.fleet.config import FleetConfig, fleet_config
+from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.latency.fitted_file import read_fitted
 
 _LARGEST = 1 << 20  # bytes of a fleet file; more is some other file
@@ -22,12 +25,20 @@ def load_fleet(path: Path, overrides: Sequence[str]) -> FleetConfig:
         raise BadInput(f"{path}: has {len(data):,} bytes, expected a fleet file (TOML)")
     try:
         tables = tomllib.loads(data.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # no UTF-8, no TOML, a number of 5,000 digits
         raise BadInput(f"{path}: is not TOML: {problem}") from None
     for override in overrides:
         _set(tables, override)
     try:
         return fleet_config(tables)
+    except BadInput as problem:
+        raise BadInput(f"{path}: {problem}") from None
+
+
+def check_fleet(path: Path, config: FleetConfig, files: "FilesBeside") -> None:
+    """BadInput for a model, a hardware or a file that does not exist or does not fit."""
+    try:
+        FleetRun(config, files)
     except BadInput as problem:
         raise BadInput(f"{path}: {problem}") from None
 
@@ -43,6 +54,8 @@ def _set(tables: dict[str, Any], override: str) -> None:
     for step in outer:
         if isinstance(table, list):
             table = _entry(table, step, override)
+        elif step == "tiers" and step not in table:
+            raise BadInput(f"--set {override}: the fleet file has no [[tiers]], expected one there")
         else:
             table = table.setdefault(step, {})
         if not isinstance(table, dict | list):
@@ -60,9 +73,10 @@ def _entry(tables: list[Any], step: str, override: str) -> Any:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
+        found = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
         return text
+    return found["value"] if list(found) == ["value"] else text  # a second line is no value
 
 
 class FilesBeside:
@@ -102,8 +116,10 @@ class FilesBeside:
         return read_info(self._place(run))
 
     def _place(self, path: str) -> Path:
+        if "\0" in path:
+            raise BadInput(f"{shown(path)}: is no path, expected one without a null character")
         beside = self._folder / path
-        return beside if beside.exists() else Path(path)
+        return beside if os.path.exists(beside) else Path(path)  # of one too long: False, no error
 
 
 def clock_of(latency: Mapping[str, Any], files: FilesBeside) -> bool | None:

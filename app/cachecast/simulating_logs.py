@@ -29,8 +29,8 @@ REPORT_EVERY = 2_048  # requests between two progress reports
 
 # what a fleet needs of a request
 COLUMNS = (
-    "session_id", "agent_id", "token_block_size", "token_blocks", "token_ids", "output_token_ids",
-    "boundaries", "prompt_tokens", "output_tokens", "think_time_s", "end_s",
+    "session_id", "agent_id", "hash_scope", "token_block_size", "token_blocks", "token_ids",
+    "output_token_ids", "boundaries", "prompt_tokens", "output_tokens", "think_time_s", "end_s",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cachecast.fleet_file import FilesBeside, load_fleet
+from cachecast.fleet_file import FilesBeside, check_fleet, load_fleet
 from cachecast.progress import Report
 from cachecast.simulating import check_served, serve
 from cachecast.simulating_logs import requests_of
@@ -106,4 +106,6 @@ def session_keys(trace: Trace) -> dict[str, SessionKey]:
 
 
 def _fleet(path: Path) -> FleetRun:
-    return FleetRun(load_fleet(path, ()), FilesBeside(path))
+    config, files = load_fleet(path, ()), FilesBeside(path)
+    check_fleet(path, config, files)
+    return FleetRun(config, files)
