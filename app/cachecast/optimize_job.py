@@ -103,9 +103,7 @@ def _check(trace: Trace, scenario: Scenario) -> None:
             "blocks or token ids), this one has counts only"
         )
     if model is not None and family_of(model.provider, model.model) not in PLACED:
-        raise BadInput(
-            f"--as {model.model}: {_its_way(model)}; optimize takes Anthropic's models"
-        )
+        raise BadInput(f"--as {model.model}: {_its_way(model)}; optimize takes Anthropic's models")
 
 
 def _its_way(model: ModelRef) -> str:

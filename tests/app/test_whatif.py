@@ -96,6 +96,12 @@ def test_the_table_has_a_row_a_change_and_names_its_assumptions(run_cli: RunCli,
     assert "pings, each the conversation's last prompt" in err
 
 
+def test_blanks_around_names_and_values_mean_nothing(run_cli: RunCli, log: Path) -> None:
+    for change in ("ttl=1h", " ttl = 1h "):
+        _, out, _ = run_cli("whatif", log, "--as", "claude-opus-5", "--change", change, "--json")
+        assert json.loads(out)["scenarios"][0]["charge"]["total"] == "0.0635"
+
+
 def test_a_second_baseline_is_refused(run_cli: RunCli, log: Path) -> None:
     code, _, err = run_cli(
         "whatif", log, "--as", "claude-opus-5", "--as", "gpt-6-sol", "--change", "ttl=1h"
@@ -114,6 +120,7 @@ def test_a_second_baseline_is_refused(run_cli: RunCli, log: Path) -> None:
         (("mark=tools:1h,model=gpt-6-sol",), "places hold Anthropic's markers"),
         (("flet=x.toml",), "response, fleet"),
         (("compaction=off",), "expected compaction=TOKENS"),
+        (("keep-alive=1x1001",), "expected at most 1,000 pings after a request"),
     ],
 )
 def test_what_does_not_exist_is_one_sentence(
@@ -131,7 +138,9 @@ def test_the_sentence_below_says_what_saves_most_and_for_whom(run_cli: RunCli, l
     _, out, _ = run_cli(
         "whatif", log, "--as", "claude-opus-5", "--change", "ttl=1h", "--change", "batch"
     )
-    assert "batch saves most: $0.038 of $0.076 (50.0 %); of 1 session 1 pays less and 0 more." in out
+    assert (
+        "batch saves most: $0.038 of $0.076 (50.0 %); of 1 session 1 pays less and 0 more." in out
+    )
     _, out, _ = run_cli("whatif", log, "--as", "claude-opus-5", "--change", "compaction=99999")
     assert "No change saves anything on this log." in out
 

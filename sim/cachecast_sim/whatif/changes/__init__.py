@@ -46,4 +46,4 @@ def change_of(text: str, catalog: Catalog, *also: str) -> Change:
     if name not in CHANGES:
         known = ", ".join((*CHANGES, *also))
         raise BadInput(f"--change {text}: unknown change {name!r}; known: {known}")
-    return CHANGES[name](text, value, catalog)
+    return CHANGES[name](f"{name}={value}" if value else text.strip(), value, catalog)
