@@ -11,7 +11,7 @@ TORCH_ARGS ?=
 PYTEST_ARGS ?= -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types check bench validate docs validate-vllm dist install clean
+.PHONY: help demo test lint format types check bench validate saving docs validate-vllm dist install clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ else
 	@test -x '$(VLLM)/bin/vllm' || replay/install_vllm.sh '$(VLLM)' $(TORCH_ARGS)
 	$(BIN)/python replay/validate_vllm.py --vllm '$(VLLM)' $(VALIDATE_ARGS) $(LOG)
 endif
+
+saving: .venv/.all ## TTFT of a long shared prefix, cold and warm: a table and saving.svg
+	$(BIN)/python replay/saving.py --chart saving.svg
 
 docs: .venv/.all ## write docs/sql.md, docs/log-formats.md, the tables of docs/latency.md, the demo's log and its output anew
 	$(BIN)/python -m cachecast.results.documentation > docs/sql.md

@@ -2,9 +2,10 @@
 
     python replay/saving.py [--chart FILE.svg] [--device cpu|cuda] [--model DIR]
 
-The model is validate.py's (--model takes another), with one thread and raw times. Each prefix of
-256 to 4,096 tokens is sent with two different endings of 32 tokens, five times over; the medians
-are printed. The first request computes the prefix, the second finds it in the cache.
+The model is validate.py's (--model takes another), with one thread; steps are normalised by a
+probe. Each prefix of 256 to 4,096 tokens is sent with two different endings of 32 tokens, five
+times over; the medians are printed. The first request computes the prefix, the second finds it in
+the cache.
 """
 
 import argparse
@@ -42,22 +43,21 @@ def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="saving-") as folder:
         work = Path(folder)
-        model = options.model or work / "model"
-        if options.model is None:
-            model.mkdir()
-            (model / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+        (work / "model").mkdir()
+        (work / "model/config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+        model = "model" if options.model is None else options.model.resolve()
         (work / "fleet.toml").write_text(FLEET, encoding="utf-8")
         (work / "log.jsonl").write_text(
             "".join(lines(PREFIXES, ROUNDS, VOCABULARY)), encoding="utf-8"
         )
         command = [
-            sys.executable, "-m", "cachecast", "replay", str(work / "log.jsonl"), "--engine",
-            f"torch:{model}", "--fleet", str(work / "fleet.toml"), "--device", options.device,
-            "--per-request", "--json",
+            sys.executable, "-m", "cachecast", "replay", "log.jsonl", "--engine",
+            f"torch:{model}", "--fleet", "fleet.toml", "--device", options.device,
+            "--normalise", "--per-request", "--json",
         ]  # fmt: skip
         if options.chart is not None:
-            command += ["--chart", str(options.chart), "--force"]
-        ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+            command += ["--chart", str(options.chart.resolve()), "--force"]
+        ran = subprocess.run(command, cwd=work, stdout=subprocess.PIPE, text=True, check=False)
     if ran.returncode:
         return ran.returncode
     print(table([json.loads(line) for line in ran.stdout.splitlines()]))

@@ -51,7 +51,8 @@ def spec(points: Sequence[Point], title: str) -> Row:
         "mark": {"type": "point", "filled": True, "opacity": 0.7, "size": 45},
         "encoding": {
             "x": {"field": "prompt_tokens", "type": "quantitative", "title": "prompt (tokens)"},
-            "y": {"field": "ttft_ms", "type": "quantitative", "title": "TTFT (ms)"},
+            "y": {"field": "ttft_ms", "type": "quantitative", "title": "TTFT (ms)",
+                  "scale": {"type": "log", "nice": False}},
             "color": {
                 "field": "reused", "type": "nominal", "title": "from the cache",
                 "scale": {"domain": list(_COLORS), "range": list(_COLORS.values())},

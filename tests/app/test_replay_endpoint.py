@@ -173,6 +173,41 @@ def test_a_server_that_refuses_token_ids_gets_words_that_share_the_same(
     assert first[:512] != third[:512]
 
 
+KEPT = [
+    {"timestamp": "2026-11-01T10:00:00Z", "request": {"model": "claude-opus-5", "max_tokens": 9,
+     "system": "You are brief.", "messages": [{"role": "user", "content": question}]},
+     "response": {"id": f"m{n}", "type": "message", "role": "assistant", "model": "claude-opus-5",
+     "content": [{"type": "text", "text": "Yes."}],
+     "usage": {"input_tokens": 12, "output_tokens": 3 + n}}}
+    for n, question in enumerate(["Is it raining?", "Is it Monday?"])
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "kept"), [(text_only, True), (chat_only, True), (answer, False)])
+def test_texts_that_were_kept_are_sent_where_ids_are_refused(
+    run_cli: RunCli, tmp_path: Path, act: Callable[[Handler, Body], None], kept: bool
+) -> None:
+    """A server that takes ids gets ids: what is shared is the same, and no text leaves."""
+    source, log = write_rows(tmp_path / "calls.jsonl", KEPT), tmp_path / "log.parquet"
+    code, _, err = run_cli("import", source, "-o", log, "--keep-text")
+    assert code == 0, err
+    with serving(act) as server:
+        code, out, err = run_cli("replay", log, "--endpoint", server.url, "--json")
+    assert code == 0, err
+    assert json.loads(out)["kept_texts"] is kept
+    assert (f"prompts are the log's own texts, of {tmp_path}/log.text.parquet" in err) is kept
+    sent = [
+        body["messages"][0]["content"] if "messages" in body else body["prompt"]
+        for body in server.asked
+    ]
+    if kept:
+        assert sent == [
+            "You are brief.\n\nIs it raining?", "You are brief.\n\nIs it Monday?",
+        ]  # fmt: skip
+    else:
+        assert all(isinstance(prompt, list) for prompt in sent)
+
+
 def test_ids_alone_are_refused_with_what_the_server_said(run_cli: RunCli, log: Path) -> None:
     with serving(text_only) as server:
         said = refused(run_cli, log, "--endpoint", server.url, "--prompts", "ids")
