@@ -276,6 +276,8 @@ def test_per_request_rows_are_like_those_of_simulate(run_cli: RunCli) -> None:
         (("--engine", "torch:model", "--set", "fleet.servers=2"), "expected fleet.servers = 1"),
         (("--engine", "torch:model", "--set", "engine.ttl_s=5"), "a real engine does not have"),
         (("--engine", "torch:model", "--speed-up", "2"), "--speed-up goes with --clock real"),
+        (("--engine", "torch:model", "--clock", "real", "--speed-up", "nan"), "a finite number"),
+        (("--engine", "torch:model", "--clock", "real", "--speed-up", "inf"), "a finite number"),
     ],
 )
 @pytest.mark.usefixtures("place")

@@ -1,5 +1,6 @@
 """`cachecast replay`: the same requests through a real engine."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,8 @@ def command(
     Examples:  cachecast replay LOG --engine torch:model --fleet fleet.toml --set fleet.servers=1
                cachecast replay LOG --endpoint http://127.0.0.1:8000/v1 -o measured
     """
+    if not math.isfinite(speed_up):
+        raise BadInput(f"--speed-up {speed_up}: expected a finite number")
     wanted = ReplayOutput(out, force, chart, per_request, as_json)
     wanted.check()
     asked = chosen(click.get_current_context(), spec, options)
