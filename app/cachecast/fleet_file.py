@@ -100,14 +100,21 @@ class FilesBeside:
         """Durations of a replay's steps in order. BadInput if the folder is no such run."""
 
         place = self._place(run)
-        self.info(run)
+        if self.info(run).get("partial"):
+            raise BadInput(
+                f"{place}: the replay was interrupted, so its steps are not those of the whole "
+                "log; expected a whole replay"
+            )
         file = place / "steps.parquet"
         if not file.is_file():
             raise BadInput(f"{place}: the run has no table `steps`, expected the run of a replay")
         import pyarrow.parquet as pq  # only a recorded latency needs it
 
-        table = pq.read_table(file, columns=["step", "duration_ns"]).sort_by("step")
-        return [int(duration) for duration in table.column("duration_ns").to_pylist()]
+        try:
+            table = pq.read_table(file, columns=["step", "duration_ns"]).sort_by("step")
+            return [int(duration) for duration in table.column("duration_ns").to_pylist()]
+        except (OSError, ValueError, TypeError, KeyError) as problem:
+            raise BadInput(f"{file}: is not the steps of a run ({problem})") from None
 
     def info(self, run: str) -> dict[str, Any]:
         """What the `run.json` of a run says. BadInput if it is none."""
@@ -122,15 +129,16 @@ class FilesBeside:
         return beside if os.path.exists(beside) else Path(path)  # of one too long: False, no error
 
 
-def clock_of(latency: Mapping[str, Any], files: FilesBeside) -> bool | None:
-    """Whether a latency table's durations are normalised by a probe; None where none was measured.
+def clock_of(latency: Mapping[str, Any], files: FilesBeside) -> dict[str, Any]:
+    """How a latency table's durations were measured, as `clock` (virtual or real, of the replay
+    that recorded them) and `normalised` (by a probe). None for what was not measured so.
 
     BadInput for a file that is none.
     """
-    file = latency.get("file")
-    if latency.get("kind") == "fitted" and isinstance(file, str):
-        return read_fitted(files.text(file), file).normalised
-    if latency.get("kind") == "recorded" and isinstance(file, str):
-        found = files.info(file).get("normalised")
-        return found if isinstance(found, bool) else None
-    return None
+    kind, file = latency.get("kind"), latency.get("file")
+    found: dict[str, Any] = {}
+    if kind == "fitted" and isinstance(file, str):
+        found = {"normalised": read_fitted(files.text(file), file).normalised}
+    elif kind == "recorded" and isinstance(file, str):
+        found = files.info(file)
+    return {name: found.get(name) for name in ("clock", "normalised")}

@@ -97,7 +97,7 @@ def _meta(run: FleetRun, bills: list[Bill], logs: Sequence[Path], fleet: Path) -
         "input_hash": hash_inputs(logs),
         "latency": dict(latency),
         "latency_folder": str(fleet.resolve().parent),  # what its file is relative to
-        "normalised": clock_of(latency, FilesBeside(fleet)),
+        **clock_of(latency, FilesBeside(fleet)),
         "fleet": fleet_json(run),
         "scenarios": [bill_json(bill, []) for bill in bills],
         "assumptions": run.assumptions(),
