@@ -11,7 +11,7 @@ TORCH_ARGS ?=
 PYTEST_ARGS ?= -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types check bench validate docs validate-vllm dist install clean
+.PHONY: help demo test lint format types check bench validate saving docs validate-vllm dist install clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,9 +42,20 @@ bench: .venv/.all ## speed and peak memory (prints figures, never fails for bein
 validate: .venv/.all ## is the prediction true here? calibrate, simulate, replay three times, compare
 	$(BIN)/python replay/validate.py
 
-# SERVE: see the head of the script; LOG: a log of token ids, else a made one.
-validate-vllm: .venv/.all ## a real vLLM against the simulator: make validate-vllm SERVE='command' [LOG=file]
+# VLLM: a virtual environment with vLLM; one that is not there is made, with vLLM for the CPU (3.4 GB).
+# SERVE: the command of another server instead, see the head of the script.
+# LOG: a log of token ids, else a made one.
+VLLM ?= .venv-vllm
+validate-vllm: .venv/.all ## a real vLLM against the simulator: make validate-vllm [VLLM=venv] [LOG=file]
+ifdef SERVE
 	$(BIN)/python replay/validate_vllm.py --serve '$(SERVE)' $(VALIDATE_ARGS) $(LOG)
+else
+	@test -x '$(VLLM)/bin/vllm' || replay/install_vllm.sh '$(VLLM)' $(TORCH_ARGS)
+	$(BIN)/python replay/validate_vllm.py --vllm '$(VLLM)' $(VALIDATE_ARGS) $(LOG)
+endif
+
+saving: .venv/.all ## TTFT of a long shared prefix, cold and warm: a table and saving.svg
+	$(BIN)/python replay/saving.py --chart saving.svg
 
 docs: .venv/.all ## write docs/sql.md, docs/log-formats.md, the tables of docs/latency.md, the demo's log and its output anew
 	$(BIN)/python -m cachecast.results.documentation > docs/sql.md
@@ -58,7 +69,7 @@ dist: .venv/.all ## build the wheel and the sdist into dist/
 install: .venv/.all ## everything that the other targets need, all extras included
 
 clean: ## remove what make created
-	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-vllm dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # Stamps: a second call of make installs nothing.
 

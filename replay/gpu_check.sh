@@ -10,8 +10,11 @@ export PYTHONUNBUFFERED=1
 
 "$python" - <<'CODE'
 import sys
-import torch
 
+try:
+    import torch
+except ImportError:
+    sys.exit("gpu_check: this python has no torch; PYTHON=... names one that has")
 if not torch.cuda.is_available():
     sys.exit("gpu_check: torch finds no CUDA GPU on this machine")
 print(torch.__version__, torch.cuda.get_device_name(), "CUDA", torch.version.cuda)

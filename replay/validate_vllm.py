@@ -1,19 +1,24 @@
-"""A real server against the simulator: `python replay/validate_vllm.py --serve COMMAND [LOG]`.
+"""A real server against the simulator: its hits and its times beside what was predicted.
+
+    python replay/validate_vllm.py --vllm VENV [LOG]       # VENV/bin/vllm, on the CPU
+    python replay/validate_vllm.py --serve COMMAND [LOG]   # any server
 
 COMMAND is a shell command that serves one model on 127.0.0.1:$PORT, with $BLOCKS KV blocks of
 $BLOCK tokens, at most $BATCH_TOKENS tokens and $SEQS requests a step, prefix caching on and cached
 tokens in the usage, for prompts with their answers of up to $MAXLEN tokens; it is started twice and
-ended by its process group. LOG is a log of token ids;
-without one a small agent workload is made. The log's answers are left out: a server's are its own.
+ended by its process group. LOG is a log of token ids; without one a small agent workload is made.
+The log's answers are left out: a server's are its own.
 
-Exit code 0 if the sequential replays hit exactly what the simulator says, 1 if not.
+Exit code 0 if the sequential replays hit exactly what the simulator says, 1 if not, 2 for bad
+input.
 """
 
 import argparse
 import json
 import os
-import random
+import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,9 +28,10 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-import numpy as np
+from cachecast_replay.server_logs import agent_log, sizes_log, step_model
+from cachecast_replay.tiny_llama import write_tiny_llama
 
 FLEET = """\
 [engine]
@@ -38,8 +44,17 @@ kind = "linear"
 step_base_s = {base_s:.9f}
 per_token_s = {per_token_s:.9f}
 """
+# a model of random weights, float32, on the CPU; nothing is looked up in a network
+VLLM_CPU = (
+    "HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 DO_NOT_TRACK=1 VLLM_SERVER_DEV_MODE=1"
+    " VLLM_CPU_KVCACHE_SPACE=1 {vllm} serve {model} --served-model-name tiny --load-format dummy"
+    " --dtype float32 --enforce-eager --host 127.0.0.1 --port $PORT --block-size $BLOCK"
+    " --num-gpu-blocks-override $BLOCKS --max-model-len $MAXLEN"
+    " --max-num-batched-tokens $BATCH_TOKENS --max-num-seqs $SEQS"
+    " --enable-prefix-caching --enable-prompt-tokens-details"
+)
 START_S, STOP_S = 600, 30
-VOCABULARY = 1000
+ROW = ("id", "prompt_token_ids", "output_len", "arrival")
 
 
 def main() -> int:
@@ -48,6 +63,7 @@ def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="validate-") as folder:
         work = Path(folder)
+        options.serve = options.serve or vllm_command(options.vllm, work / "tiny-llama")
         rows = _log_rows(options.log, options.speed_up)
         log = _write(work / "log.jsonl", rows)
         found = []
@@ -134,52 +150,6 @@ class Case:
         }  # fmt: skip
 
 
-def agent_log(sessions: int = 12, turns: int = 6, seed: int = 0) -> list[dict[str, Any]]:
-    """Sessions of an agent that share 650 tokens of instructions and grow by each turn.
-
-    Arrivals 0.1 s apart on average; sizes are no multiples of a block.
-    """
-    draw = random.Random(seed)
-
-    def drawn(low: int, high: int) -> list[int]:
-        return [draw.randrange(VOCABULARY) for _ in range(draw.randint(low, high))]
-
-    shared = drawn(650, 650)
-    history = [shared + drawn(20, 120) for _ in range(sessions)]
-    rows: list[dict[str, Any]] = []
-    at_s = 0.0
-    for _ in range(turns):
-        for session in draw.sample(range(sessions), sessions):
-            at_s += draw.expovariate(10.0)
-            output = draw.randint(8, 40)
-            rows.append(_row(len(rows), at_s, history[session], output))
-            # a later turn's answer is not what this server said, so it is computed anew
-            history[session] = history[session] + drawn(output + 20, output + 150)
-    return rows
-
-
-def sizes_log(most: int, seed: int = 1) -> list[dict[str, Any]]:
-    """Prompts of 32 tokens to a full step, three of each size, that share nothing."""
-    draw = random.Random(seed)
-    sizes = [int(size) for size in np.geomspace(32, most, 8)] * 3
-    draw.shuffle(sizes)
-    prompts = [[draw.randrange(VOCABULARY) for _ in range(size)] for size in sizes]
-    return [_row(number, number, prompt, 8) for number, prompt in enumerate(prompts)]
-
-
-def step_model(rows: Sequence[dict[str, float]]) -> tuple[float, float]:
-    """(step_base_s, per_token_s): the slope of TTFT over prompt tokens, and the decode step.
-
-    Medians of ITL and of each size's TTFT; a first token's way through HTTP is not in it.
-    """
-    sizes = sorted({row["prompt_tokens"] for row in rows})
-    of_size = [[row["ttft_s"] for row in rows if row["prompt_tokens"] == size] for size in sizes]
-    ttft = [float(np.median(times)) for times in of_size]
-    per_token_s = max(0.0, float(np.polyfit(sizes, ttft, 1)[0]))
-    base_s = float(np.median([row["itl_s"] for row in rows])) - per_token_s
-    return max(0.0, base_s), per_token_s
-
-
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """For people, one line a replay."""
     head = (
@@ -204,6 +174,15 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def vllm_command(venv: Path, model: Path) -> str:
+    """How vLLM in that virtual environment serves a tiny Llama, which is written to `model`."""
+    vllm = venv.resolve() / "bin/vllm"
+    if not vllm.is_file():
+        _refuse(f"--vllm {venv}: there is no {vllm}; replay/install_vllm.sh {venv} makes it")
+    write_tiny_llama(model)
+    return VLLM_CPU.format(vllm=shlex.quote(str(vllm)), model=shlex.quote(str(model)))
+
+
 @contextmanager
 def serving(options: argparse.Namespace, blocks: int, longest: int) -> Iterator[str]:
     """The API's URL of a server that runs until the block ends; its words go to a file."""
@@ -211,6 +190,8 @@ def serving(options: argparse.Namespace, blocks: int, longest: int) -> Iterator[
               "BATCH_TOKENS": options.batch_tokens, "SEQS": options.seqs,
               "MAXLEN": longest}  # fmt: skip
     env = {**os.environ, **{name: str(value) for name, value in limits.items()}}
+    if _answers(options.port):
+        _refuse(f"--port {options.port}: somebody serves there already; name a free port")
     with tempfile.NamedTemporaryFile(prefix="server-", suffix=".log", delete=False) as words:
         server = subprocess.Popen(
             options.serve, shell=True, env=env, stdout=words, stderr=words, start_new_session=True
@@ -221,6 +202,12 @@ def serving(options: argparse.Namespace, blocks: int, longest: int) -> Iterator[
         yield url
     finally:
         _stop(server)
+
+
+def _answers(port: int) -> bool:
+    """Whether somebody listens there."""
+    with socket.socket() as one:
+        return port > 0 and one.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _wait(url: str, server: "subprocess.Popen[bytes]", words: str) -> None:
@@ -260,10 +247,21 @@ def _cachecast(*arguments: object, good: Sequence[int] = (0,)) -> str:
 
 
 def _log_rows(log: Path | None, speed_up: float) -> list[dict[str, Any]]:
-    lines = () if log is None else log.read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in lines] or agent_log()
-    kept = ("id", "prompt_token_ids", "output_len")
-    return [{**{k: r[k] for k in kept}, "arrival": r["arrival"] / speed_up} for r in rows]
+    rows = agent_log() if log is None else _read(log)
+    return [{**{k: r[k] for k in ROW}, "arrival": r["arrival"] / speed_up} for r in rows]
+
+
+def _read(log: Path) -> list[dict[str, Any]]:
+    """The rows of a file of token ids. Exit code 2 for what is none."""
+    try:
+        rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    except OSError as problem:
+        _refuse(f"{log}: cannot be read ({problem.strerror})")
+    except ValueError:
+        rows = []
+    if not rows or not all(isinstance(row, dict) and set(ROW) <= row.keys() for row in rows):
+        _refuse(f"{log}: expected JSON lines with {', '.join(ROW)}")
+    return rows
 
 
 def _longest(rows: Sequence[dict[str, Any]], options: argparse.Namespace) -> int:
@@ -272,8 +270,9 @@ def _longest(rows: Sequence[dict[str, Any]], options: argparse.Namespace) -> int
     return max(len(row["prompt_token_ids"]) + int(row["output_len"]) for row in sent)
 
 
-def _row(number: int, at_s: float, prompt: list[int], output: int) -> dict[str, Any]:
-    return {"id": number, "arrival": at_s, "prompt_token_ids": prompt, "output_len": output}
+def _refuse(sentence: str) -> NoReturn:
+    sys.stderr.write(f"validate_vllm: {sentence}\n")
+    raise SystemExit(2)
 
 
 def _write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
@@ -284,7 +283,9 @@ def _write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("log", nargs="?", type=Path, help="JSON lines with token ids")
-    parser.add_argument("--serve", required=True, help="shell command; see the file's head")
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--vllm", type=Path, metavar="VENV", help="a virtual environment with vLLM")
+    how.add_argument("--serve", help="shell command of another server; see the file's head")
     parser.add_argument("--port", type=int, default=8100)
     parser.add_argument("--block", type=int, default=32, help="vLLM's CPU backend: 32 or more")
     parser.add_argument("--large", type=int, default=1000, help="blocks that hold all")

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from runs import write_bill_run
 
 from cachecast.cli import main
 
 # Tests are never judged by the clock; in CI the examples are the same in every run.
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("here", _UNTIMED)
+settings.register_profile("ci", _UNTIMED, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 RunCli = Callable[..., tuple[int, str, str]]

@@ -1,35 +1,15 @@
-"""The causes that can be planted into a `Case`, by the name that `why` must give them.
+"""Causes planted into the front of prompts: tools and system text.
 
 Each changes the planted request and those after it, as an application with that fault would.
 """
 
 import copy
 import json
-from collections.abc import Callable
 from typing import Any
 
 import planted_formats as formats
-from planted_logs import Call, Case, Plant
-
-PLANTS: dict[str, Plant] = {}
-ON_TEXT: set[str] = set()  # causes that stand in the text of one block, and leave the others alone
-
-
-def plant(name: str, on_text: bool = False) -> Callable[[Plant], Plant]:
-    """Enter a plant under the name of its cause."""
-
-    def enter(function: Plant) -> Plant:
-        PLANTS[name] = function
-        if on_text:
-            ON_TEXT.add(name)
-        return function
-
-    return enter
-
-
-def later(case: Case) -> list[Call]:
-    """The planted call and those behind it."""
-    return case.calls[case.at :]
+from planted_logs import Case
+from planted_table import later, plant
 
 
 def into_system(case: Case, texts: list[str]) -> None:
@@ -47,19 +27,19 @@ def into_system(case: Case, texts: list[str]) -> None:
             call.system.append(f"<env>\nplatform: linux\n{text}\n</env>")
 
 
-@plant("clock", on_text=True)
+@plant("clock")
 def clock(case: Case) -> None:
     write = formats.CLOCKS[case.rng.choice(list(formats.CLOCKS))]
     into_system(case, [write(call.moment) for call in case.calls])
 
 
-@plant("identifier", on_text=True)
+@plant("identifier")
 def identifier(case: Case) -> None:
     make = formats.IDENTIFIERS[case.rng.choice(list(formats.IDENTIFIERS))]
     into_system(case, [make(case.rng) for _ in case.calls])
 
 
-@plant("counter_or_nonce", on_text=True)
+@plant("counter_or_nonce")
 def counter(case: Case) -> None:
     make = formats.COUNTERS[case.rng.choice(list(formats.COUNTERS))]
     into_system(case, [make(n, case.rng) for n in range(len(case.calls))])
@@ -73,7 +53,7 @@ def other_order(case: Case) -> list[int]:
     return order
 
 
-@plant("examples_shuffled", on_text=True)
+@plant("examples_shuffled")
 def examples(case: Case) -> None:
     if case.alone and case.rng.random() < 0.25:
         _example_turns(case)
@@ -98,7 +78,7 @@ def _example_turns(case: Case) -> None:
         call.messages[:0] = turns
 
 
-@plant("passages_reordered", on_text=True)
+@plant("passages_reordered")
 def passages(case: Case) -> None:
     write = formats.PASSAGES[case.rng.choice(list(formats.PASSAGES))]
     order = other_order(case)
@@ -169,184 +149,9 @@ def tools_changed(case: Case) -> None:
         call.tools[where] = call.tools[where] | {"description": "Now needs a reason as well."}
 
 
-@plant("system_changed", on_text=True)
+@plant("system_changed")
 def system_changed(case: Case) -> None:
     old, new = case.rng.choice(formats.EDITS)
     for call in later(case):
         assert old in call.system[0]
         call.system[0] = call.system[0].replace(old, new)
-
-
-@plant("thinking_stripped")
-def thinking_stripped(case: Case) -> None:
-    for call in later(case):
-        for message in call.messages:
-            kept = [b for b in message["content"] if b.get("type") != "thinking"]
-            message["content"] = kept
-
-
-@plant("image_replaced")
-def image_replaced(case: Case) -> None:
-    mark = case.rng.choice(formats.IMAGE_MARKS)
-    for call in later(case):
-        for message in call.messages:
-            for i, block in enumerate(message["content"]):
-                if block.get("type") == "image":
-                    message["content"][i] = {"type": "text", "text": mark}
-
-
-@plant("string_or_block")
-def string_or_block(case: Case) -> None:
-    """The first message without a picture is a string here and a block there."""
-    ask = "Please look at the failing test first."
-    for n, call in enumerate(case.calls):
-        whole: Any = ask if n < case.at else [{"type": "text", "text": ask}]
-        answer = {"type": "text", "text": "I shall look at it at once."}
-        call.messages[:0] = [
-            {"role": "user", "content": whole}, {"role": "assistant", "content": [answer]},
-        ]  # fmt: skip
-
-
-@plant("history_truncated")
-def history_truncated(case: Case) -> None:
-    drop = case.rng.choice([2, 2, 3, 4])
-    for call in later(case):
-        del call.messages[:drop]
-
-
-@plant("history_summarised")
-def history_summarised(case: Case) -> None:
-    summary = case.rng.choice(formats.SUMMARIES)
-    kept = case.rng.choice([2, 3])
-    old = len(case.calls[case.at - 1].messages)
-    for call in later(case):
-        told = {"role": "user", "content": [{"type": "text", "text": summary}]}
-        call.messages = [told, *call.messages[max(1, old - kept) :]]
-
-
-@plant("message_edited")
-def message_edited(case: Case) -> None:
-    """One answer in the middle is written anew."""
-    for call in later(case):
-        for message in call.messages[1:3]:
-            if message["role"] == "assistant":
-                message["content"][-1] = {"type": "text", "text": "Rewritten in other words."}
-                break
-
-
-SETTINGS: list[dict[str, Any]] = [
-    {"tool_choice": {"type": "any"}},
-    {"thinking": {"type": "enabled", "budget_tokens": 2048}},
-    {"output_config": {"effort": "low"}},
-    {"speed": "fast"},
-]
-
-
-@plant("settings_changed")
-def settings_changed(case: Case) -> None:
-    changed = case.rng.choice(SETTINGS)
-    for call in later(case):
-        call.settings |= changed
-
-
-@plant("model_alias_changed")
-def model_alias(case: Case) -> None:
-    name = case.rng.choice(["claude-opus-5-20260801", "claude-opus-5-latest"])
-    for call in later(case):
-        call.model = name
-
-
-@plant("model_changed")
-def model_changed(case: Case) -> None:
-    for call in later(case):
-        call.model = "claude-sonnet-5"
-
-
-@plant("account_changed")
-def account_changed(case: Case) -> None:
-    for call in later(case):
-        call.account = "other-workspace"
-
-
-@plant("host_changed")
-def host_changed(case: Case) -> None:
-    for call in later(case):
-        call.host = "us-east5-aiplatform.googleapis.com"
-
-
-@plant("ttl_expired")
-def ttl_expired(case: Case) -> None:
-    pause = case.rng.choice([301, 320, 900, 3_000])
-    for call in later(case):
-        call.at_s += pause
-
-
-@plant("not_requested")
-def not_requested(case: Case) -> None:
-    for call in later(case):
-        call.marked = False
-
-
-@plant("below_minimum")
-def below_minimum(case: Case) -> None:
-    for call in later(case):
-        call.tools, call.system = [], ["Write a title."]
-        call.messages = [{"role": "user", "content": [{"type": "text", "text": "Hello there."}]}]
-
-
-@plant("lookback_exceeded")
-def lookback_exceeded(case: Case) -> None:
-    """One turn of 24 blocks, and no marker on tools and system text that would help."""
-    blocks = [{"type": "text", "text": f"Note {n}: the file was read again."} for n in range(24)]
-    for call in case.calls:
-        call.system, call.tools = [], []
-        call.messages[0]["content"].insert(0, {"type": "text", "text": "A long brief. " * 300})
-    for call in later(case):
-        grown = {"role": "user", "content": copy.deepcopy(blocks)}
-        call.messages = [*case.calls[case.at - 1].messages, grown]
-
-
-@plant("concurrent_with_writer")
-def concurrent(case: Case) -> None:
-    """Two of a fan-out start before the first answers; both have the same new prefix."""
-    for call in case.calls[case.at - 1 :]:
-        call.system = [*call.system, "A new common brief for the workers. " * 60]
-        call.session = f"w{call.at_s}"
-    for call in later(case):
-        call.at_s = case.calls[case.at - 1].at_s + 0.2
-        call.messages = copy.deepcopy(case.calls[case.at - 1].messages)
-
-
-@plant("marker_misplaced")
-def marker_misplaced(case: Case) -> None:
-    """A large stable text behind the system's marker, the next marker behind what varies."""
-    brief = {"type": "text", "text": "The brief that all agents get. " * 200}
-    for n, call in enumerate(case.calls):
-        call.session = f"agent{n}"
-        ask = {"type": "text", "text": f"Take part {'abcdef'[n]}."}
-        call.messages = [{"role": "user", "content": [copy.deepcopy(brief), ask]}]
-
-
-@plant("auxiliary_call")
-def auxiliary_call(case: Case) -> None:
-    """A call with a prompt of its own in the same session; the conversation goes on behind it."""
-    call = copy.deepcopy(case.calls[case.at])
-    call.at_s -= 10
-    call.tools = []
-    call.system = ["You name conversations. Reply with a title of at most five words. " * 60]
-    call.messages = [{"role": "user", "content": [{"type": "text", "text": "Name this, please."}]}]
-    case.calls.insert(case.at, call)
-
-
-@plant("rewind")
-def rewind(case: Case) -> None:
-    """The person goes back a turn and asks something else."""
-    before = case.calls[case.at - 1].messages
-    asks = [
-        i for i, m in enumerate(before)
-        if m["role"] == "user" and m["content"][0].get("type") not in ("tool_result", "image")
-    ]  # fmt: skip
-    kept = copy.deepcopy(before[: asks[-1]])
-    asked = {"type": "text", "text": "No, leave that and read the changelog instead, please."}
-    for call in later(case):
-        call.messages = [*kept, {"role": "user", "content": [asked]}]

@@ -46,6 +46,7 @@ class Call:
     first_token_s: float | None = 0.8
     status: int = 200
     marked: bool = True
+    aborted: bool = False  # the connection was lost before the first token
     session: str = "s"
     reply: dict[str, Any] | None = None
 
@@ -153,9 +154,10 @@ def _row(n: int, call: Call) -> dict[str, Any]:
         "usage": {"input_tokens": None, "cache_creation_input_tokens": None,
                   "cache_read_input_tokens": None, "output_tokens": 20},
     }  # fmt: skip
+    ended = {"status": 0, "first_token_s": None, "response": None} if call.aborted else {}
     return {
         "id": f"r{n}", "session": call.session, "account": call.account,
         "start_time": moment.isoformat().replace("+00:00", "Z"),
         "first_token_s": call.first_token_s, "url": f"https://{call.host}/v1/messages",
-        "request": body, "response": reply if call.status == 200 else None,
+        "request": body, "response": reply if call.status == 200 else None, **ended,
     }  # fmt: skip

@@ -1,14 +1,16 @@
 """The `compare` job: two or three runs read, their requests matched, their differences judged."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cachecast.alike import check_alike, check_lock_step
 from cachecast.fleet_file import FilesBeside
 from cachecast.results.reader import read_info
 from cachecast_datasets.errors import BadInput
@@ -24,6 +26,8 @@ from cachecast_replay.comparison.teacher_forced import (
 from cachecast_replay.comparison.verdict import Floor, Mode, Verdict, verdict
 from cachecast_sim.latency.kinds import latency_of
 
+T = TypeVar("T")
+
 _WORK = (
     "prefill_tokens", "prefill_requests", "prefill_pairs", "decode_requests", "decode_context",
 )  # fmt: skip
@@ -37,12 +41,6 @@ class Run:
     info: dict[str, Any]
     requests: Requests
     steps: Steps | None
-
-    @property
-    def normalised(self) -> bool | None:
-        """Whether its durations are scaled by a probe; None where nothing was measured."""
-        found = self.info.get("normalised")
-        return found if isinstance(found, bool) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +76,15 @@ class RawClock:
 
 def compare(predicted: Run, measured: Run, again: Run | None) -> Comparison:
     """BadInput for runs of different logs or clocks, or without a request in common."""
-    for other in (measured, again):
-        if other is not None:
-            _check_alike(predicted, other)
-    ids = _common([run.requests for run in (predicted, measured, again) if run is not None])
+    runs = (predicted, measured) if again is None else (predicted, measured, again)
+    for one, other in combinations(runs, 2):
+        check_alike(one.path, one.info, other.path, other.info)
+    ids = _common([run.requests for run in runs])
     found, truth = predicted.requests.only(ids), measured.requests.only(ids)
     left_out = max(len(predicted.requests), len(measured.requests)) - len(ids)
     lock_step = predicted.info.get("latency", {}).get("kind") == "recorded"
+    if lock_step:
+        check_lock_step(predicted.path, predicted.info)
     mode: Mode = "lock_step" if lock_step else "free_running"
     differing = mismatches(found, truth, (predicted.steps, measured.steps) if lock_step else _NONE)
     ttft, itl = errors(found.ttft_ns, truth.ttft_ns), errors(found.itl_ns, truth.itl_ns)
@@ -138,7 +138,11 @@ def _raw_clock(
 
 
 def _by_wall(run: Run, requests: Requests) -> tuple[Floats, Floats] | None:
-    raw_ns = None if run.steps is None or not run.normalised else raw_durations(run.steps)
+    raw_ns = (
+        None
+        if run.steps is None or run.info.get("normalised") is not True
+        else raw_durations(run.steps)
+    )
     return None if run.steps is None or raw_ns is None else retimed(requests, run.steps, raw_ns)
 
 
@@ -148,24 +152,23 @@ def read_run(path: Path) -> Run:
     for name in ("measured", "served"):
         file = path / f"{name}.parquet"
         if file.is_file():
-            return Run(path, info, _requests(_table(file)), _steps(path / "steps.parquet"))
+            return Run(path, info, _read(file, _requests), _read_steps(path / "steps.parquet"))
     raise BadInput(
         f"{path}: has no requests that were served, expected a run of simulate or replay"
     )
 
 
-def _table(file: Path) -> pa.Table:
+def _read(file: Path, of: Callable[[pa.Table], T]) -> T:
     try:
-        return pq.read_table(file)
+        return of(pq.read_table(file))
     except (OSError, pa.ArrowException) as problem:
-        raise BadInput(f"{file}: cannot be read as Parquet ({problem})") from None
+        raise BadInput(f"{file}: cannot be read as a table of a run ({problem})") from None
+    except (KeyError, ValueError, TypeError) as problem:
+        raise BadInput(f"{file}: the run is damaged, its table is another ({problem})") from None
 
 
 def _requests(table: pa.Table) -> Requests:
     done = table.filter(pa.compute.field("status") == "ok").sort_by("row")
-
-    def times(name: str) -> Any:
-        return done.column(name).to_numpy().astype(np.int64)
 
     def counts(name: str) -> Any:
         return done.column(name).to_numpy(zero_copy_only=False).astype(np.float64)
@@ -173,21 +176,29 @@ def _requests(table: pa.Table) -> Requests:
     again = [None if x is None else tuple(x) for x in done.column("readmissions").to_pylist()]
     return Requests(
         done.column("request_id").to_pylist(), counts("prompt_tokens"), counts("output_tokens"),
-        counts("hit_tokens"), again, counts("preemptions"), times("arrival_us") * 1000,
-        times("first_token_ns"), times("end_ns"),
+        counts("hit_tokens"), again, counts("preemptions"), _known(done, "arrival_us") * 1000,
+        _known(done, "first_token_ns"), _known(done, "end_ns"),
     )  # fmt: skip
 
 
-def _steps(file: Path) -> Steps | None:
-    if not file.is_file():
-        return None
-    table = _table(file).sort_by("step")
-    work = [table.column(name).to_numpy().astype(np.int64) for name in _WORK]
+def _read_steps(file: Path) -> Steps | None:
+    return _read(file, _steps) if file.is_file() else None
+
+
+def _steps(unsorted: pa.Table) -> Steps:
+    table = unsorted.sort_by("step")
+    work = [_known(table, name) for name in _WORK]
     starts = table.column("start_ns").fill_null(-1).to_numpy().astype(np.int64)
-    durations = table.column("duration_ns").to_numpy().astype(np.int64)
     raw = table.column("raw_ns")
     raw_ns = None if raw.null_count else raw.to_numpy().astype(np.int64)
-    return Steps(starts, durations, np.column_stack(work), raw_ns)
+    return Steps(starts, _known(table, "duration_ns"), np.column_stack(work), raw_ns)
+
+
+def _known(table: pa.Table, name: str) -> Any:
+    column = table.column(name)
+    if column.null_count:
+        raise ValueError(f"{name} is null")
+    return column.to_numpy().astype(np.int64)
 
 
 def _common(runs: Sequence[Requests]) -> list[str]:
@@ -196,16 +207,3 @@ def _common(runs: Sequence[Requests]) -> list[str]:
     if not found:
         raise BadInput("the runs have no completed request in common, expected runs of one log")
     return found
-
-
-def _check_alike(one: Run, other: Run) -> None:
-    logs = one.info.get("input_hash"), other.info.get("input_hash")
-    if logs[0] != logs[1]:
-        raise BadInput(f"{one.path} and {other.path}: runs of different logs, expected the same")
-    clocks = one.normalised, other.normalised
-    if None not in clocks and clocks[0] != clocks[1]:
-        words = ["raw" if not c else "normalised" for c in clocks]
-        raise BadInput(
-            f"{one.path} has a {words[0]} clock, {other.path} a {words[1]} one, expected the same: "
-            "use --normalise for both calibrate and replay, or for neither"
-        )

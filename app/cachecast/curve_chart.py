@@ -5,6 +5,7 @@ from typing import Any
 from cachecast.chart_file import SCHEMA
 from cachecast.curve_job import Answer
 from cachecast.curve_report import capacity_rows, ttl_rows
+from cachecast_pricing.money import to_decimal
 
 _WIDTH, _HEIGHT = 420, 280
 
@@ -47,10 +48,31 @@ def _panel(answer: Answer, rows: list[Row], field: str, title: str, axis: Row) -
     layers = [_lines(x), _ideal(answer)]
     if answer.curves.sample is not None:
         layers.insert(0, _bands(x))
-    return {
+    panel = {
         "width": _WIDTH, "height": _HEIGHT, "layer": layers,
         "data": {"values": [point for row in rows if row[field] for point in _points(row, field)]},
     }  # fmt: skip
+    money = _money(answer, x)
+    if money is None:
+        return panel
+    ratios = {"layer": panel.pop("layer")}
+    return panel | {"layer": [ratios, money], "resolve": {"scale": {"y": "independent"}}}
+
+
+def _money(answer: Answer, x: Row) -> Row | None:
+    """A second axis, on the right, whose top is what a hit of every prompt token would save: the
+    line of the tokens is read on both."""
+    worth, tokens = answer.question.worth, answer.curves.prompt_tokens
+    if worth is None or not tokens:
+        return None
+    most = float(to_decimal(worth.saved(tokens)))
+    y = {
+        "field": "saved", "type": "quantitative", "title": f"saved ({worth.currency})",
+        "scale": {"domain": [0, most]}, "axis": {"orient": "right"},
+    }  # fmt: skip
+    only_tokens = [{"filter": "datum.of == 'tokens'"}]
+    line = {"mark": {"type": "line", "opacity": 0}, "transform": only_tokens}
+    return line | {"encoding": {"x": x, "y": y}}
 
 
 def _points(row: Row, field: str) -> list[Row]:
@@ -61,6 +83,8 @@ def _points(row: Row, field: str) -> list[Row]:
         if ratio is not None:
             low, high = interval or (None, None)
             point = {field: row[field], "of": f"{name}s", "hit_ratio": ratio}
+            if name == "token" and row["saved"] is not None:
+                point["saved"] = float(row["saved"])  # to be drawn
             found.append(point if interval is None else point | {"low": low, "high": high})
     return found
 

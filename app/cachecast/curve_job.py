@@ -18,6 +18,7 @@ from cachecast_sim.curve.points import (
     table_capacities,
     table_lives,
 )
+from cachecast_sim.curve.worth import TokenWorth
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Question:
     refresh: bool = True
     sample: float | None = None
     bytes_per_token: int | None = None  # of KV cache, for capacities in GiB
+    worth: TokenWorth | None = None  # of a hit token, for the money
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,13 @@ class Answer:
             return None
         return blocks * self.curves.block_tokens * self.question.bytes_per_token / 2**30
 
+    def saved(self, found: Ratios) -> int | None:
+        """Picounits that these hits save; None without prices, or where lengths are unknown."""
+        worth = self.question.worth
+        if worth is None or found.hit_tokens is None:
+            return None
+        return worth.saved(found.hit_tokens)
+
     def reached(self) -> list[Reached]:
         """What 50, 90, 99 and 100 % of the ideal take; nothing where nothing hits."""
         found = ((s, self.curves.capacity_for(s), self.curves.ttl_for(s)) for s in SHARES)
@@ -110,7 +119,10 @@ def answer(trace: Trace, name: str, question: Question, report: Report) -> Answe
         done += len(requests.arrival_us)
         report("following blocks", done, trace.rows)
     curves = builder.curves()
-    return Answer(question, curves, _notes(log, size, curves))
+    notes = _notes(log, size, curves)
+    if question.worth is not None:
+        notes += question.worth.assumptions
+    return Answer(question, curves, notes)
 
 
 def _notes(log: BlockLog, size: BlockSize, curves: Curves) -> list[str]:

@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.limits import MAX_S
+
+if TYPE_CHECKING:  # prices are loaded where they are asked for
+    from cachecast_sim.curve.worth import TokenWorth
 
 _MOST_BLOCKS = 10**15
 
@@ -71,3 +75,15 @@ def bytes_per_token_of(gib: bool, model: str | None, stated: int | None) -> int 
     from cachecast.kv_bytes import kv_bytes_of  # the fleet's files take half a second
 
     return kv_bytes_of(model)
+
+
+def worth_of(model_as: str | None) -> "TokenWorth | None":
+    """What a hit token saves at an API's prices. BadInput for an unknown model, key or price."""
+    if model_as is None:
+        return None
+    from cachecast.scenarios import scenario_of
+    from cachecast_pricing.catalog import load_catalog
+    from cachecast_sim.curve.worth import token_worth
+
+    catalog = load_catalog()
+    return token_worth(scenario_of(model_as, catalog), catalog)

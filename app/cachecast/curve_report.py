@@ -3,6 +3,7 @@
 from typing import Any
 
 from cachecast.curve_job import Answer
+from cachecast_pricing.money import decimal_string, per_mtok_string
 from cachecast_sim.curve.curves import Ratios
 
 _SECOND = 1_000_000
@@ -22,7 +23,8 @@ def curve_json(answer: Answer) -> dict[str, Any]:
         "prompt_tokens": curves.prompt_tokens,
         "kv_bytes_per_token": answer.question.bytes_per_token,
         "sample": sample,
-        "ideal": _ratios(curves.ideal),
+        "worth": worth_json(answer),
+        "ideal": _point(answer, curves.ideal),
         "reached": [
             {
                 "share": float(reached.share),
@@ -41,7 +43,11 @@ def curve_json(answer: Answer) -> dict[str, Any]:
 def capacity_rows(answer: Answer) -> list[dict[str, Any]]:
     """One row a capacity."""
     return [
-        {"blocks": blocks, "gib": answer.gib(blocks), **_ratios(answer.curves.at_capacity(blocks))}
+        {
+            "blocks": blocks,
+            "gib": answer.gib(blocks),
+            **_point(answer, answer.curves.at_capacity(blocks)),
+        }
         for blocks in answer.many_capacities
     ]
 
@@ -50,7 +56,7 @@ def ttl_rows(answer: Answer) -> list[dict[str, Any]]:
     """One row a lifetime."""
     refresh = answer.question.refresh
     return [
-        {"ttl_s": seconds(life_us), "refresh": refresh, **_ratios(answer.at_ttl(life_us))}
+        {"ttl_s": seconds(life_us), "refresh": refresh, **_point(answer, answer.at_ttl(life_us))}
         for life_us in answer.many_lives_us
     ]
 
@@ -60,8 +66,25 @@ def seconds(us: int) -> int | float:
     return us // _SECOND if us % _SECOND == 0 else us / _SECOND
 
 
-def _ratios(found: Ratios) -> dict[str, Any]:
+def worth_json(answer: Answer) -> dict[str, Any] | None:
+    """At which prices hits are money, per million tokens; and all prompt tokens uncached."""
+    worth, tokens = answer.question.worth, answer.curves.prompt_tokens
+    if worth is None:
+        return None
     return {
+        "name": worth.name,
+        "currency": worth.currency,
+        "input_per_mtok": per_mtok_string(worth.fresh),
+        "read_per_mtok": per_mtok_string(worth.read),
+        "without_cache": None if tokens is None else decimal_string(tokens * worth.fresh),
+    }
+
+
+def _point(answer: Answer, found: Ratios) -> dict[str, Any]:
+    saved = answer.saved(found)
+    return {
+        "hit_tokens": found.hit_tokens,
+        "saved": None if saved is None else decimal_string(saved),
         "block_hit_ratio": found.blocks,
         "token_hit_ratio": found.tokens,
         "block_hit_ratio_interval": found.blocks_interval,

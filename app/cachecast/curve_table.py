@@ -1,12 +1,14 @@
 """Curves as tables a person reads at a glance."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from rich import box
 from rich.table import Table
 
 from cachecast.curve_job import Answer
-from cachecast.output import notes, print_table, tokens
+from cachecast.output import money_column, notes, print_table, tokens
+from cachecast_pricing.money import to_decimal
 from cachecast_sim.curve.curves import Ratios
 
 _SPOKEN = (Fraction(9, 10), Fraction(99, 100))  # shares of the ideal that get a sentence
@@ -38,7 +40,7 @@ def summary(answer: Answer) -> list[str]:
         found = f"{percent(ideal.blocks)} of blocks"
     else:
         found = f"{percent(ideal.tokens)} of prompt tokens ({percent(ideal.blocks)} of blocks)"
-    lines = [f"A cache that forgets nothing hits {found}."]
+    lines = [f"A cache that forgets nothing hits {found}.", *_worth(answer)]
     for reached in answer.reached():
         if reached.share in _SPOKEN:
             line = f"{100 * reached.share} % of that takes {tokens(reached.blocks)} blocks"
@@ -48,6 +50,19 @@ def summary(answer: Answer) -> list[str]:
                 line += f", or a lifetime of {duration(reached.ttl_us)} since the last use"
             lines.append(f"{line}.")
     return lines
+
+
+def _worth(answer: Answer) -> list[str]:
+    worth, tokens = answer.question.worth, answer.curves.prompt_tokens
+    saved = answer.saved(answer.curves.ideal)
+    if worth is None or tokens is None or saved is None:
+        return []
+    amounts = [to_decimal(saved), to_decimal(tokens * worth.fresh)]
+    saves, of_all = money_column(amounts, worth.currency)
+    return [
+        f"At the prices of {worth.name} that saves {saves} of the {of_all} that the prompts cost "
+        "without a cache."
+    ]
 
 
 def duration(us: int) -> str:
@@ -74,12 +89,14 @@ def _capacity_table(answer: Answer) -> Table:
     if in_gib:
         table.add_column("in GiB", justify="right", no_wrap=True)
     _add_ratio_columns(table, answer)
-    for blocks in answer.capacities:
+    points = [answer.curves.at_capacity(blocks) for blocks in answer.capacities]
+    money = _money(answer, [*points, answer.curves.ideal])
+    for blocks, point, saved in zip(answer.capacities, points, money, strict=False):
         gib = answer.gib(blocks)
         memory = () if gib is None else (_gib(gib),)
-        cells = _cells(answer, answer.curves.at_capacity(blocks))
-        table.add_row(tokens(blocks), *memory, *cells)
-    table.add_row("no limit", *([""] if in_gib else []), *_cells(answer, answer.curves.ideal))
+        table.add_row(tokens(blocks), *memory, *_cells(answer, point), *saved)
+    last = _cells(answer, answer.curves.ideal)
+    table.add_row("no limit", *([""] if in_gib else []), *last, *money[-1])
     return table
 
 
@@ -88,9 +105,20 @@ def _ttl_table(answer: Answer) -> Table:
     table = _table(f"no limit but a lifetime since the {since}")
     table.add_column("lifetime", justify="right", no_wrap=True)
     _add_ratio_columns(table, answer)
-    for life_us in answer.lives_us:
-        table.add_row(duration(life_us), *_cells(answer, answer.at_ttl(life_us)))
+    points = [answer.at_ttl(life_us) for life_us in answer.lives_us]
+    for life_us, point, saved in zip(answer.lives_us, points, _money(answer, points), strict=True):
+        table.add_row(duration(life_us), *_cells(answer, point), *saved)
     return table
+
+
+def _money(answer: Answer, points: Sequence[Ratios]) -> list[list[str]]:
+    """A cell for each point, with the same decimals; none where nobody asked for prices."""
+    if answer.question.worth is None:
+        return [[] for _ in points]
+    saved = [answer.saved(point) for point in points]
+    amounts = [None if amount is None else to_decimal(amount) for amount in saved]
+    cells = money_column(amounts, answer.question.worth.currency)
+    return [["–" if amount is None else cell] for amount, cell in zip(amounts, cells, strict=True)]
 
 
 def _add_ratio_columns(table: Table, answer: Answer) -> None:
@@ -98,6 +126,8 @@ def _add_ratio_columns(table: Table, answer: Answer) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     if answer.curves.sample is not None:
         table.add_column("95 % interval (blocks)", justify="right", no_wrap=True)
+    if answer.question.worth is not None:
+        table.add_column("saved", justify="right", no_wrap=True)
 
 
 def _cells(answer: Answer, found: Ratios) -> list[str]:

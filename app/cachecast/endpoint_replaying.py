@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cachecast.endpoint_options import EndpointOptions, key_of
 from cachecast.endpoint_table import before
 from cachecast.replaying import COLUMNS, turns_of
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.kept_texts import KeptTexts, kept_texts
+from cachecast_datasets.text_file import text_path
 from cachecast_datasets.trace import Trace
 from cachecast_replay.endpoint.address import Address, address_of
 from cachecast_replay.endpoint.answers import Answer
@@ -33,6 +35,7 @@ class EndpointRun:
     address: Address
     model: str | None = None
     dialect: Dialect | None = None
+    kept_texts: bool = False  # whether prompts are the log's own texts
 
 
 def open_address(options: EndpointOptions) -> Address:
@@ -71,6 +74,11 @@ async def _replay(
         turns = turns_of(
             trace.requests(columns=COLUMNS), maker, ignore_output=False, speed_up=speed_up
         )
+        texts = kept_texts(trace.path) if asker.dialect.prompts != "ids" else None
+        if texts is not None:
+            run.kept_texts = True
+            say(f"prompts are the log's own texts, of {text_path(trace.path)}")
+            turns = with_texts(turns, texts)
         replay = EndpointReplay(asker.ask, options.concurrency, on_answer)
         if options.loop == "closed":
             await replay.closed_loop(turns)
@@ -99,6 +107,15 @@ async def _prepared(
     if options.reset_cache is not None:
         await reset_cache(client, run.address, options.reset_cache)
     return asker, maker
+
+
+def with_texts(turns: Iterator[Turn], texts: KeptTexts) -> Iterator[Turn]:
+    """The same with the prompts' texts. Blocks stand apart by an empty line, so that prompts that
+    share blocks share text."""
+    with texts:
+        for turn in turns:
+            blocks = texts.of(turn.job.request_id)
+            yield turn if not blocks else replace(turn, text="\n\n".join(blocks))
 
 
 def _warm_up(maker: PromptMaker, count: int) -> Iterator[Turn]:

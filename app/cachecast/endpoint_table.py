@@ -72,7 +72,7 @@ def before(found: "Found") -> Iterator[str]:
     why = {refused.prompts: words for refused, words in reversed(found.refused)}
     if taken.prompts != wanted.prompts and "ids" in why:
         yield (
-            f"the server refuses token ids ({why['ids']}); prompts are words instead, sent as "
+            f"the server refuses token ids ({why['ids']}); it gets words instead, sent as "
             f"{taken.in_words()}"
         )
     if not taken.ignore_eos:

@@ -99,10 +99,11 @@ def _edits() -> Table:
 
 
 def _attention() -> Table:
+    # a title or caption that is wider than its table would be wrapped
     table = _table(
-        f"2. What a KV cache saves: one attention layer, d = {DIMENSION}, steps t = 1 … {STEPS}",
-        "", "a step takes", "multiply-adds",
-    )  # fmt: skip
+        "2. What a KV cache saves in one attention layer", "", "a step takes", "multiply-adds"
+    )
+    table.caption = f"d = {DIMENSION}, the sum over steps t = 1 … {STEPS}"
     without, with_cache = (multiply_adds(DIMENSION, STEPS, cached) for cached in (False, True))
     table.add_row("without a cache", "(2t + 1)d² + td", tokens(without))
     table.add_row("with one", "3d² + td", tokens(with_cache))
@@ -121,14 +122,15 @@ def _kv(name: str, shape: ModelShape, context: int) -> Table:
 
 def _break_even(model: str, currency: str, rows: Sequence[BreakEven]) -> Table:
     table = _table(
-        f"4. When a write pays: {model}, prices per million tokens",
+        f"4. When a write pays: {model}",
         "lifetime", "write", "read", "plain input", "pays after",
     )  # fmt: skip
     for row in rows:
         prices = [to_decimal(p * _MTOK) for p in (row.write, row.read, row.fresh)]
         reads = "never" if row.reads is None else f"{row.reads} read{'s' * (row.reads != 1)}"
         table.add_row(row.lifetime, *money_column(prices, currency), reads)
-    table.caption = "the least n with write + n · read < (n + 1) · plain input"
+    table.caption = "prices a million tokens; after the least n with\n"
+    table.caption += "write + n · read < (n + 1) · plain input"
     if not rows:
         table.caption = "this model has no price for writes: what is stored costs nothing extra"
     return table

@@ -1,12 +1,15 @@
 """A fleet file and its `--set` overrides, read into one frozen configuration."""
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.shown import shown
 from cachecast_sim.fleet.config import FleetConfig, fleet_config
+from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.latency.fitted_file import read_fitted
 
 _LARGEST = 1 << 20  # bytes of a fleet file; more is some other file
@@ -22,12 +25,20 @@ def load_fleet(path: Path, overrides: Sequence[str]) -> FleetConfig:
         raise BadInput(f"{path}: has {len(data):,} bytes, expected a fleet file (TOML)")
     try:
         tables = tomllib.loads(data.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # no UTF-8, no TOML, a number of 5,000 digits
         raise BadInput(f"{path}: is not TOML: {problem}") from None
     for override in overrides:
         _set(tables, override)
     try:
         return fleet_config(tables)
+    except BadInput as problem:
+        raise BadInput(f"{path}: {problem}") from None
+
+
+def check_fleet(path: Path, config: FleetConfig, files: "FilesBeside") -> None:
+    """BadInput for a model, a hardware or a file that does not exist or does not fit."""
+    try:
+        FleetRun(config, files)
     except BadInput as problem:
         raise BadInput(f"{path}: {problem}") from None
 
@@ -43,6 +54,8 @@ def _set(tables: dict[str, Any], override: str) -> None:
     for step in outer:
         if isinstance(table, list):
             table = _entry(table, step, override)
+        elif step == "tiers" and step not in table:
+            raise BadInput(f"--set {override}: the fleet file has no [[tiers]], expected one there")
         else:
             table = table.setdefault(step, {})
         if not isinstance(table, dict | list):
@@ -60,9 +73,10 @@ def _entry(tables: list[Any], step: str, override: str) -> Any:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
+        found = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
         return text
+    return found["value"] if list(found) == ["value"] else text  # a second line is no value
 
 
 class FilesBeside:
@@ -86,14 +100,21 @@ class FilesBeside:
         """Durations of a replay's steps in order. BadInput if the folder is no such run."""
 
         place = self._place(run)
-        self.info(run)
+        if self.info(run).get("partial"):
+            raise BadInput(
+                f"{place}: the replay was interrupted, so its steps are not those of the whole "
+                "log; expected a whole replay"
+            )
         file = place / "steps.parquet"
         if not file.is_file():
             raise BadInput(f"{place}: the run has no table `steps`, expected the run of a replay")
         import pyarrow.parquet as pq  # only a recorded latency needs it
 
-        table = pq.read_table(file, columns=["step", "duration_ns"]).sort_by("step")
-        return [int(duration) for duration in table.column("duration_ns").to_pylist()]
+        try:
+            table = pq.read_table(file, columns=["step", "duration_ns"]).sort_by("step")
+            return [int(duration) for duration in table.column("duration_ns").to_pylist()]
+        except (OSError, ValueError, TypeError, KeyError) as problem:
+            raise BadInput(f"{file}: is not the steps of a run ({problem})") from None
 
     def info(self, run: str) -> dict[str, Any]:
         """What the `run.json` of a run says. BadInput if it is none."""
@@ -102,19 +123,22 @@ class FilesBeside:
         return read_info(self._place(run))
 
     def _place(self, path: str) -> Path:
+        if "\0" in path:
+            raise BadInput(f"{shown(path)}: is no path, expected one without a null character")
         beside = self._folder / path
-        return beside if beside.exists() else Path(path)
+        return beside if os.path.exists(beside) else Path(path)  # of one too long: False, no error
 
 
-def clock_of(latency: Mapping[str, Any], files: FilesBeside) -> bool | None:
-    """Whether a latency table's durations are normalised by a probe; None where none was measured.
+def clock_of(latency: Mapping[str, Any], files: FilesBeside) -> dict[str, Any]:
+    """How a latency table's durations were measured, as `clock` (virtual or real, of the replay
+    that recorded them) and `normalised` (by a probe). None for what was not measured so.
 
     BadInput for a file that is none.
     """
-    file = latency.get("file")
-    if latency.get("kind") == "fitted" and isinstance(file, str):
-        return read_fitted(files.text(file), file).normalised
-    if latency.get("kind") == "recorded" and isinstance(file, str):
-        found = files.info(file).get("normalised")
-        return found if isinstance(found, bool) else None
-    return None
+    kind, file = latency.get("kind"), latency.get("file")
+    found: dict[str, Any] = {}
+    if kind == "fitted" and isinstance(file, str):
+        found = {"normalised": read_fitted(files.text(file), file).normalised}
+    elif kind == "recorded" and isinstance(file, str):
+        found = files.info(file)
+    return {name: found.get(name) for name in ("clock", "normalised")}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from cachecast.billing import Bill
@@ -51,7 +52,7 @@ def _served(run: FleetRun, name: str) -> Table:
     if config.disaggregated:
         servers = f"{config.fleet.prefill_servers} prefill + {config.fleet.decode_servers} decode"
     table = _table(
-        f"{name}: {servers}, {config.fleet.engine}, {config.fleet.router}, "
+        f"{escape(name)}: {servers}, {config.fleet.engine}, {config.fleet.router}, "
         f"{config.fleet.loop} loop",
         "requests", "rejected", "prompt tokens", "hit", "preemptions", "evicted blocks",
         "makespan", "GPU hours",
@@ -95,7 +96,7 @@ def _tiers(run: FleetRun) -> Table:
         counts = (
             tier.capacity_blocks, tier.written_blocks, tier.read_blocks, tier.evicted_blocks,
         )  # fmt: skip
-        table.add_row(tier.name, *(tokens(count) for count in counts))
+        table.add_row(escape(tier.name), *(tokens(count) for count in counts))
     return table
 
 
@@ -104,12 +105,16 @@ def _money(run: FleetRun, name: str, bills: Sequence[Bill]) -> Table:
     rows: list[tuple[str, Decimal | None, str]] = []
     cost = run.cost()
     if cost is not None:
-        rows.append((f"own servers ({name})", cost[0], cost[1]))
+        rows.append((escape(f"own servers ({name})"), cost[0], cost[1]))
     for bill in bills:
         if bill.totals.priced:
             money = bill.totals.money
             rows.append(
-                (f"API: {bill.scenario.name}", to_decimal(money.total), money.currency or "")
+                (
+                    escape(f"API: {bill.scenario.name}"),
+                    to_decimal(money.total),
+                    money.currency or "",
+                )
             )
     table = _table("what the log costs", "", "charge")
     for label, amount, currency in rows:

@@ -9,6 +9,7 @@ from cachecast.whatif_job import session_keys
 from cachecast_datasets.errors import BadInput, EvidenceError
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import Catalog
+from cachecast_pricing.model_ids import ModelRef
 from cachecast_pricing.rules.families import PLACED, family_of
 from cachecast_sim.billing import Billing
 from cachecast_sim.optimize.policy import (
@@ -102,10 +103,17 @@ def _check(trace: Trace, scenario: Scenario) -> None:
             "blocks or token ids), this one has counts only"
         )
     if model is not None and family_of(model.provider, model.model) not in PLACED:
-        raise BadInput(
-            f"--as {model.model}: {model.provider} chooses by itself where it caches, or takes "
-            "other markers than a place and 5m or 1h; optimize takes Anthropic's models"
+        raise BadInput(f"--as {model.model}: {_its_way(model)}; optimize takes Anthropic's models")
+
+
+def _its_way(model: ModelRef) -> str:
+    """Why there is no place and lifetime to choose, and what there is."""
+    if family_of(model.provider, model.model) == "written":
+        return (
+            "the only choice is whether to add breakpoints to those of the provider, which "
+            "cachecast whatif --change mark=translate --change mark=auto compares"
         )
+    return f"{model.provider} chooses by itself where it caches"
 
 
 def _under(scenario: Scenario, policy: Policy) -> Scenario:

@@ -19,6 +19,7 @@ def print_optimum(found: Optimum, name: str) -> None:
         print(f"  • {sentence}")
     print(f"\n  as a scenario: --as {_asked(found, name)}\n")
     print_table(_money(found, name))
+    print(f"{verdict(found)}\n")
     print_table(_simpler(found))
     notes.print("Assumed:", style="dim")
     for line in found.assumptions:
@@ -29,6 +30,23 @@ def _asked(found: Optimum, name: str) -> str:
     change = found.policy.change
     pings = "" if change is None else f"   (whatif: --change keep-alive={change})"
     return f"{name},mark={found.policy.mark}{pings}"
+
+
+def verdict(found: Optimum) -> str:
+    """What following it saves, and the most that any other way could save beyond it."""
+    before, after = found.baseline.totals.money.total, found.replay.totals.money.total
+    left = after - found.judged.clairvoyant
+    saved, rest = _column(found, [before - after, left])
+    if after >= before:
+        lead = "No policy is cheaper than the log's own"
+    else:
+        lead = f"Following it saves {saved} ({share((before - after) / before)})"
+    if not after:
+        return f"{lead}."
+    return (
+        f"{lead}; no use of the cache could save more than another {rest} "
+        f"({share(left / after)} of the rest)."
+    )
 
 
 def _money(found: Optimum, name: str) -> Table:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # imported when something is printed: rich takes as long as a
 
 
 class _Notes:
-    """Notes on stderr, through a rich console that is made for the first of them."""
+    """Notes on stderr; on a terminal through a rich console, made for the first of them."""
 
     def __init__(self) -> None:
         self._console: Console | None = None
@@ -33,8 +33,11 @@ class _Notes:
         return sys.stderr.isatty() and self.console.is_terminal
 
     def print(self, text: str, *, style: str | None = None, **options: Any) -> None:
-        """One note; rich's own options."""
-        self.console.print(text, style=style, **options)
+        """One note, with rich's own options. It is never read as markup: it may name a file."""
+        if sys.stderr.isatty():
+            self.console.print(text, style=style, **{"markup": False, **options})
+        else:
+            sys.stderr.write(text + "\n")
 
 
 notes = _Notes()

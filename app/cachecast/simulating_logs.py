@@ -29,8 +29,8 @@ REPORT_EVERY = 2_048  # requests between two progress reports
 
 # what a fleet needs of a request
 COLUMNS = (
-    "session_id", "agent_id", "token_block_size", "token_blocks", "token_ids", "output_token_ids",
-    "boundaries", "prompt_tokens", "output_tokens", "think_time_s", "end_s",
+    "session_id", "agent_id", "hash_scope", "token_block_size", "token_blocks", "token_ids",
+    "output_token_ids", "boundaries", "prompt_tokens", "output_tokens", "think_time_s", "end_s",
 )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def _meta(run: FleetRun, bills: list[Bill], logs: Sequence[Path], fleet: Path) -
         "input_hash": hash_inputs(logs),
         "latency": dict(latency),
         "latency_folder": str(fleet.resolve().parent),  # what its file is relative to
-        "normalised": clock_of(latency, FilesBeside(fleet)),
+        **clock_of(latency, FilesBeside(fleet)),
         "fleet": fleet_json(run),
         "scenarios": [bill_json(bill, []) for bill in bills],
         "assumptions": run.assumptions(),

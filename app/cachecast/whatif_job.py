@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cachecast.fleet_file import FilesBeside, load_fleet
+from cachecast.fleet_file import FilesBeside, check_fleet, load_fleet
 from cachecast.progress import Report
 from cachecast.simulating import check_served, serve
 from cachecast.simulating_logs import requests_of
@@ -14,7 +14,7 @@ from cachecast_pricing.catalog import Catalog
 from cachecast_sim.billing import Billing
 from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.scenario import Scenario
-from cachecast_sim.whatif.change import Change, ChangedLog
+from cachecast_sim.whatif.change import Change, ChangedLog, check_evidence
 from cachecast_sim.whatif.changes import change_of
 from cachecast_sim.whatif.compare import Difference, difference
 from cachecast_sim.whatif.replay import Replay, SessionKey, replay, session_key
@@ -51,7 +51,7 @@ def changes_of(text: str, catalog: Catalog) -> list[Change] | Path:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise BadInput(f"--change {text}: {twice[0]} is given twice")
-    return [change_of(part, catalog) for part in parts]
+    return [change_of(part, catalog, FLEET) for part in parts]
 
 
 def whatifs_of(
@@ -75,6 +75,7 @@ def whatifs_of(
             continue
         after = scenario
         for change in changes:
+            check_evidence(change, trace.meta.evidence)
             after = change.scenario(after)
         columns |= set(Billing(after, catalog, trace.meta).columns())
     sessions = session_keys(trace)
@@ -106,4 +107,6 @@ def session_keys(trace: Trace) -> dict[str, SessionKey]:
 
 
 def _fleet(path: Path) -> FleetRun:
-    return FleetRun(load_fleet(path, ()), FilesBeside(path))
+    config, files = load_fleet(path, ()), FilesBeside(path)
+    check_fleet(path, config, files)
+    return FleetRun(config, files)

@@ -29,6 +29,9 @@ def print_whatifs(baseline: Replay, found: Found) -> None:
     for replay in (one.replay for one in found if isinstance(one, WhatIf)):
         if replay.served_requests:
             print_table(_served(replay, baseline))
+    sentence = verdict(baseline, found)
+    if sentence is not None:
+        print(f"{sentence}\n")
     notes.print("Assumed:", style="dim")
     for line in _assumed(baseline, found):
         notes.print(line, style="dim", markup=False)
@@ -60,6 +63,28 @@ def _best(found: Found) -> int | None:
         return None
     names = [isinstance(one, WhatIf) and one.difference.charge == min(known) for one in found]
     return 1 + names.index(True)
+
+
+def verdict(baseline: Replay, found: Found) -> str | None:
+    """Which change saves most, and for whom, in one sentence; None where no money is known."""
+    changed = [one for one in found if isinstance(one, WhatIf)]
+    if not any(one.difference.charge is not None for one in changed):
+        return None
+    best = _best(found)
+    if best is None:
+        return "No change saves anything on this log."
+    one = found[best - 1]
+    assert isinstance(one, WhatIf)
+    moved = one.difference
+    whole = baseline.totals.money.total
+    amounts = [_decimal(-(moved.charge or 0)), _decimal(whole)]
+    saved, paid = money_column(amounts, baseline.totals.money.currency or "")
+    lead = "saves" if len(found) == 1 else "saves most:"
+    return (
+        f"{one.name} {lead} {saved} of {paid} ({_share(-(moved.charge or 0), whole)}); of "
+        f"{counted(moved.sessions, 'session')} {moved.better or 0:,} "
+        f"{'pays' if moved.better == 1 else 'pay'} less and {moved.worse or 0:,} more."
+    )
 
 
 def _cells(baseline: Replay, found: Found) -> dict[str, list[str]]:

@@ -15,18 +15,24 @@ from cachecast_sim.scenario import Scenario
 from cachecast_sim.why.asking import answers, check_evidence
 from cachecast_sim.why.causes import Finding
 from cachecast_sim.why.observed_stop import observed_stop
+from cachecast_sim.why.remedies import Step, next_steps
 from cachecast_sim.why.rollup import Rollup
 
 
 @dataclass(slots=True)
 class Why:
-    """The answer for one scenario. `rows` are the requests that missed, where they were kept."""
+    """The answer for one scenario. `rows` are the requests that missed, where they were kept.
+
+    `absolute`: the log's days are days of the calendar, else they count from its own zero.
+    """
 
     scenario: Scenario
     rollup: Rollup = field(default_factory=Rollup)
     rows: list[tuple[LedgerRow, Finding]] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     with_text: bool = False
+    absolute: bool = True
 
 
 def ask(
@@ -43,7 +49,8 @@ def ask(
     billing = Billing(scenario, catalog, trace.meta)
     check_evidence(billing)
     counted = None if where is None else matching_rows(trace, where)
-    why = Why(scenario, with_text=texts is not None)
+    absolute = trace.meta.time_origin == "absolute"
+    why = Why(scenario, with_text=texts is not None, absolute=absolute)
     requests = _reported(trace, billing, report)
     for row, finding in answers(billing, requests, _no_texts if texts is None else texts.of):
         if counted is not None and not counted[row.outcome.ordinal]:
@@ -53,6 +60,8 @@ def ask(
         if keep_rows and missed:
             why.rows.append((row, finding))
     why.rows.sort(key=lambda answer: answer[0].outcome.ordinal)
+    in_blocks = trace.meta.evidence in ("blocks", "text")
+    why.steps = next_steps(why.rollup, scenario, in_blocks)
     why.assumptions = _assumptions(why, billing, trace, where)
     return why
 

@@ -30,6 +30,16 @@ def why_json(why: Why) -> dict[str, Any]:
             name: [{name: key} | _group_json(name, total) for key, total in dearest(groups)]
             for name, groups in rollup.groups.items()
         },
+        "next": [
+            {
+                "causes": step.causes,
+                "tokens": step.tokens,
+                "cost": money_text(step.cost),
+                "advice": step.remedy.advice,
+                "change": step.change,
+            }
+            for step in why.steps
+        ],
         "diagnoses": _diagnoses_json(why),
         "observed": observed_json(totals),
         "ttl_tier_changes": [

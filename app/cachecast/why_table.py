@@ -1,6 +1,7 @@
 """What `why` found, as tables a person reads at a glance."""
 
 from collections.abc import Iterator, Sequence
+from datetime import date
 
 from rich import box
 from rich.markup import escape
@@ -8,19 +9,26 @@ from rich.table import Table
 
 from cachecast.output import counted, money_column, notes, print_table, share, tokens
 from cachecast.why_job import Why
+from cachecast.why_next_table import print_next_steps
+from cachecast.why_words import seen
 from cachecast_pricing.money import to_decimal
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
-from cachecast_sim.why.causes import NO_BREAK, Finding, Place
+from cachecast_sim.why.causes import NO_BREAK
 from cachecast_sim.why.rollup import Example, Sum, dearest
 
 _MOST_ROWS = 12
 _MOST_EXAMPLES = 6
 _SEEN_CHARACTERS = 70
+_ZERO = date(1970, 1, 1)
+_NOBODY_COULD = UNAVOIDABLE - {"unknown"}
 _TITLES = {"section": "section of the prompt", "session": "session, the dearest first"}
 
 
-def print_why(why: Why) -> None:
-    """Causes by money, examples to the character, then where and whose the misses are."""
+def print_why(why: Why, asked: Sequence[str] = ("LOG",)) -> None:
+    """Causes by money, examples to the character, where and whose the misses are, what to do.
+
+    `asked` are the arguments with which `whatif` replays the same log under the same scenario.
+    """
     print_table(*_causes(why))
     examples = list(_examples(why))
     if examples:
@@ -30,6 +38,7 @@ def print_why(why: Why) -> None:
         if name == "section" or len(known) > 1:
             print_table(*_groups(why, name, known))
     _observed(why)
+    print_next_steps(why, asked)
     for line in ("Assumed:", *(f"  • {sentence}" for sentence in why.assumptions)):
         notes.print(line, style="dim", markup=False)
 
@@ -97,9 +106,9 @@ def _examples(why: Why) -> Iterator[Example]:
 
 
 def says_more(example: Example) -> bool:
-    """Whether the example has a place, candidates or evidence worth a line."""
+    """Whether the example has something to see, and a cause that somebody could have avoided."""
     finding = example.finding
-    return bool(finding.place or finding.candidates or finding.evidence)
+    return finding.name not in _NOBODY_COULD and bool(finding.candidates or seen(finding))
 
 
 def _example_table(why: Why, examples: Sequence[Example]) -> Table:
@@ -120,50 +129,6 @@ def _example_table(why: Why, examples: Sequence[Example]) -> Table:
     return table
 
 
-def seen(finding: Finding) -> str:
-    """The place and the exact characters, else the evidence, in one line."""
-    place = finding.place
-    if place is not None:
-        return shown_place(place)
-    told = {k: v for k, v in finding.evidence.items() if k not in ("compared_with", "note")}
-    return ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in told.items())
-
-
-def shown_place(place: Place) -> str:
-    """The block, the character, and what stood there before and after."""
-    return f"{_where(place)}{_characters(place)}"
-
-
-def _where(place: Place) -> str:
-    block = "" if place.block is None else f" block {place.block}"
-    if place.block is None and place.tokens is not None:
-        block = f", behind {place.tokens:,} tokens"
-    label = f" {place.label}" if place.label else ""
-    offset = "" if place.offset is None else f", character {place.offset:,}"
-    return f"{place.section}{block}{label}{offset}"
-
-
-def _characters(place: Place) -> str:
-    if place.before is None or place.after is None or not (place.before or place.after):
-        return ""
-    return f": {_short(place.before)} → {_short(place.after)}"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return f"“{line[:37]}…”" if len(line) > 40 else f"“{line}”"
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.1f}"
-    if isinstance(value, list):
-        return " → ".join(map(str, value))
-    if isinstance(value, dict):
-        return "; ".join(f"{key}: {_plain(inner)}" for key, inner in value.items())
-    return str(value)
-
-
 def _groups(why: Why, name: str, groups: dict[str | None, Sum]) -> Iterator[Table]:
     shown = dearest(groups)[:_MOST_ROWS]
     if name == "day":
@@ -175,7 +140,7 @@ def _groups(why: Why, name: str, groups: dict[str | None, Sum]) -> Iterator[Tabl
     for column in ("requests", "not read", "cost", "avoidable", "of the charge"):
         table.add_column(column, justify="right", no_wrap=True)
     for (key, total), cost, part in zip(shown, costs, avoidable, strict=True):
-        label = "not stated" if key is None else escape(key)
+        label = "not stated" if key is None else escape(_label(why, name, key))
         table.add_row(
             label, tokens(total.requests), tokens(total.tokens), cost, part,
             _of_charge(why, total.cost),
@@ -183,6 +148,13 @@ def _groups(why: Why, name: str, groups: dict[str | None, Sum]) -> Iterator[Tabl
     if len(groups) > len(shown):
         table.caption = f"the first {len(shown)} of {len(groups):,}; --json has all"
     yield table
+
+
+def _label(why: Why, name: str, key: str) -> str:
+    """Days of a log without a calendar count from its own zero, its first day is day 1."""
+    if name != "day" or why.absolute:
+        return key
+    return f"{(date.fromisoformat(key) - _ZERO).days + 1:,}"
 
 
 def _observed(why: Why) -> None:

@@ -1,5 +1,7 @@
 """Content hashes and their chains: xxHash64, unsigned 64-bit, never truncated, never `hash()`."""
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 import xxhash
@@ -25,7 +27,12 @@ def scoped_ids(scope: str, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64
     scopes collide no more often than random hashes, and runs of consecutive ids stay runs, which
     is what lets 61.7 million of them fit into a few megabytes of Parquet.
     """
-    return ids + np.uint64(content_hash(scope.encode()))
+    return ids + _scope_hash(scope)
+
+
+@lru_cache(1 << 10)  # a scope has many requests
+def _scope_hash(scope: str) -> np.uint64:
+    return np.uint64(content_hash(scope.encode()))
 
 
 def token_block_hashes(

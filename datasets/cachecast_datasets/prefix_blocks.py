@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from cachecast_datasets.cut_blocks import cut_blocks
 from cachecast_datasets.errors import BadInput, EvidenceError
-from cachecast_datasets.hashing import token_block_hashes
+from cachecast_datasets.hashing import scoped_ids, token_block_hashes
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import BATCH_ROWS, Trace
 
@@ -73,7 +73,7 @@ class BlockLog:
             yield from self._made(("boundaries", "prompt_tokens", "blocks"), self._of_boundaries)
             return
         if self.of_tokens:
-            yield from self._made(("token_ids", "prompt_tokens"), self._of_ids)
+            yield from self._made(("token_ids", "prompt_tokens", "hash_scope"), self._of_ids)
             return
         for batch in self.trace.batches(("token_blocks", "token_block_size", "prompt_tokens")):
             if "token_blocks" in batch.schema.names:
@@ -120,7 +120,8 @@ class BlockLog:
     def _of_ids(self, request: Request) -> Ids | None:
         if request.token_ids is None:
             return None
-        return token_block_hashes(request.token_ids, self.block_tokens)
+        ids = token_block_hashes(request.token_ids, self.block_tokens)
+        return ids if request.hash_scope is None else scoped_ids(request.hash_scope, ids)
 
 
 def _together(made: list[tuple[Request, Ids]]) -> PrefixBlocks:

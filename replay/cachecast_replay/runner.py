@@ -43,13 +43,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One request to replay: its job (which takes the results), its tokens, and whom it follows."""
+    """One request to replay: its job (which takes the results), its tokens, and whom it follows.
+
+    `text` is what the log's prompt says, for a server that takes no tokens; None if it is unknown.
+    """
 
     job: Job
     prompt: Sequence[int]
     output: Sequence[int]
     key: Key = (None, None)
     pause_ns: int = 0
+    text: str | None = None
 
 
 class Replay:

@@ -13,6 +13,7 @@ RunCli = Callable[..., tuple[int, str, str]]
 
 RATIOS = {
     "block_hit_ratio", "token_hit_ratio", "block_hit_ratio_interval", "token_hit_ratio_interval",
+    "hit_tokens", "saved",
 }  # fmt: skip
 
 
@@ -100,6 +101,55 @@ def test_memory_stands_beside_the_blocks(found: Found) -> None:
 
     assert answer["capacity"][0]["gib"] == 3 * 512 * 131_072 / 2**30 == 0.1875
     assert answer["kv_bytes_per_token"] == 131_072
+
+
+def test_hits_are_money_at_the_prices_of_an_api(found: Found) -> None:
+    """claude-opus-5 takes 5 and 0.5 dollars a million: 4.5 for each token that is hit."""
+    answer = found("--as", "claude-opus-5", "--capacity", "1,3", "--ttl", "59.9")
+
+    assert answer["worth"] == {
+        "name": "claude-opus-5", "currency": "USD", "input_per_mtok": "5", "read_per_mtok": "0.5",
+        "without_cache": "0.01612",  # 3,224 tokens at 5 a million
+    }  # fmt: skip
+    assert [(row["hit_tokens"], row["saved"]) for row in answer["capacity"]] == [
+        (1_024, "0.004608"), (1_536, "0.006912"),
+    ]  # fmt: skip
+    assert answer["ideal"]["saved"] == "0.007254"  # 1,612 x 4.5 / 10^6
+    assert answer["ttl"][0]["saved"] == "0.002304"  # 512 x 4.5 / 10^6
+    said = (
+        "a hit token saves 4.5 USD a million: the standard input price of anthropic/claude-opus-5"
+    )
+    assert any(note.startswith(said) for note in answer["notes"])
+    assert "what writing into a cache and keeping it cost is not taken off" in answer["notes"]
+
+
+def test_without_a_model_there_is_no_money(found: Found) -> None:
+    answer = found("--capacity", "1")
+    assert (answer["worth"], answer["capacity"][0]["saved"]) == (None, None)
+    assert answer["capacity"][0]["hit_tokens"] == 1_024
+
+
+def test_a_tier_and_a_day_choose_the_prices(found: Found) -> None:
+    """Batch is half: 1 and 0.1 a million instead of 2 and 0.2."""
+    saved = [found("--as", f"gpt-6-sol{tier}")["ideal"]["saved"] for tier in ("", ",tier=batch")]
+    assert saved == ["0.0029016", "0.0014508"]  # 1,612 x 1.8, and half of it
+
+
+def test_the_money_stands_in_the_table_and_the_chart(
+    run_cli: RunCli, log: Path, tmp_path: Path
+) -> None:
+    chart = tmp_path / "chart.json"
+    code, out, err = run_cli("curve", log, "--as", "claude-opus-5", "--chart", chart)
+    assert code == 0, err
+    said = "At the prices of claude-opus-5 that saves $0.0073 of the $0.0161 that the prompts cost"
+    assert said in out
+    assert [line.split()[-1] for line in out.splitlines() if "no limit  " in line] == ["$0.0073"]
+    panel = json.loads(chart.read_text())["hconcat"][0]
+    money = panel["layer"][1]["encoding"]["y"]
+    assert money["title"] == "saved (USD)"
+    assert money["scale"]["domain"] == [0, 3_224 * 4.5 / 1e6]  # where 100 % of tokens are
+    points = [point for point in panel["data"]["values"] if point["of"] == "tokens"]
+    assert points[-1]["saved"] == 0.007254
 
 
 def test_a_model_says_what_a_token_takes(found: Found, tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ def test_the_instruction_is_plain(run_cli: RunCli, log: Path) -> None:
     assert code == 0
     assert "• put a 5m marker on the last block of the prompt" in out
     assert "clairvoyant bound" in out
+    assert "Following it saves $0.0" in out
+    assert "; no use of the cache could save more than another $0.0" in out
 
 
 @pytest.mark.parametrize("model", ["gpt-6-sol", "deepseek-flash", "gpt-5.4"])
@@ -72,6 +74,17 @@ def test_a_model_without_markers_is_refused_in_one_sentence(
     assert (code, out) == (2, "")
     assert "optimize takes Anthropic's models" in err
     assert err.count("\n") == 1
+
+
+def test_openai_with_breakpoints_is_shown_what_there_is_to_choose(
+    run_cli: RunCli, log: Path
+) -> None:
+    """The commands that it names must work, so that nobody is sent into a second refusal."""
+    _, _, err = run_cli("optimize", log, "--as", "gpt-6-sol")
+    assert "cachecast whatif --change mark=translate --change mark=auto compares" in err
+
+    changes = ("--change", "mark=translate", "--change", "mark=auto")
+    assert run_cli("whatif", log, "--as", "gpt-6-sol", *changes)[0] == 0
 
 
 def test_a_log_of_counts_is_refused_in_one_sentence(run_cli: RunCli, tmp_path: Path) -> None:

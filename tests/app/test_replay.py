@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import RunCli
 
@@ -135,7 +137,113 @@ def test_clocks_of_two_kinds_are_not_compared(run_cli: RunCli) -> None:
     replayed(run_cli, "scaled", "--normalise")
     code, _, err = run_cli("compare", "raw", "scaled")
     assert code == 2
-    assert "raw has a raw clock, scaled a normalised one, expected the same" in err
+    assert "raw has raw durations, scaled has normalised durations, expected the same" in err
+
+
+@pytest.mark.usefixtures("place")
+def test_a_real_clock_is_not_compared_with_a_virtual_one(run_cli: RunCli) -> None:
+    """Neither as prediction and measurement nor as two replays, whatever the prediction says."""
+    replayed(run_cli, "virtual")
+    replayed(run_cli, "real", "--clock", "real")
+    code, _, err = run_cli("simulate", "log.jsonl", "--fleet", "fleet.toml", "-o", "predicted")
+    assert code == 0, err
+    sentence = (
+        "cachecast: virtual ran on the virtual clock, real ran on the real clock, expected the "
+        "same: replay both with one --clock\n"
+    )
+    for runs in (("virtual", "real"), ("predicted", "virtual", "--again", "real")):
+        assert run_cli("compare", *runs) == (2, "", sentence)
+    code, _ = compared(run_cli, "predicted", "real")  # a simulation has no clock of its own
+    assert code in (0, 1)
+
+
+@pytest.mark.usefixtures("place")
+def test_two_replays_at_different_speeds_are_not_compared(run_cli: RunCli) -> None:
+    replayed(run_cli, "one", "--clock", "real")
+    replayed(run_cli, "other", "--clock", "real", "--speed-up", "2")
+    code, _, err = run_cli("compare", "one", "other")
+    assert code == 2
+    assert "one had arrivals 1 times as fast, other had arrivals 2 times as fast" in err
+
+
+@pytest.mark.usefixtures("place")
+def test_steps_of_a_real_clock_drive_no_lock_step(run_cli: RunCli) -> None:
+    """Between them time passes that no step has."""
+    replayed(run_cli, "real", "--clock", "real")
+    recorded = ("--set", "latency.kind=recorded", "--set", "latency.file=real")
+    code, _, err = run_cli(
+        "simulate", "log.jsonl", "--fleet", "fleet.toml", *recorded, "-o", "predicted"
+    )
+    assert code == 0, err
+    code, out, err = run_cli("compare", "predicted", "real")
+    assert (code, out) == (2, "")
+    assert "predicted is driven by the steps of a replay on the real clock" in err
+
+
+@pytest.mark.usefixtures("place")
+def test_an_interrupted_replay_drives_no_simulation(run_cli: RunCli, place: Path) -> None:
+    replayed(run_cli, "measured")
+    info = json.loads((place / "measured/run.json").read_text("utf-8"))
+    (place / "measured/run.json").write_text(json.dumps({**info, "partial": True}), "utf-8")
+    recorded = ("--set", "latency.kind=recorded", "--set", "latency.file=measured")
+    code, out, err = run_cli("simulate", "log.jsonl", "--fleet", "fleet.toml", *recorded)
+    assert (code, out) == (2, "")
+    assert "the replay was interrupted" in err
+    assert "expected a whole replay" in err
+
+
+@pytest.mark.parametrize("table", ["measured", "steps"])
+@pytest.mark.parametrize("damage", ["no parquet", "other columns", "nulls"])
+@pytest.mark.usefixtures("place")
+def test_a_damaged_run_is_one_sentence(
+    run_cli: RunCli, place: Path, table: str, damage: str
+) -> None:
+    replayed(run_cli, "measured")
+    replayed(run_cli, "whole")
+    file = place / f"measured/{table}.parquet"
+    columns = pq.read_table(file)
+    if damage == "no parquet":
+        file.write_bytes(b"PAR1")
+    elif damage == "other columns":
+        pq.write_table(columns.select(["row" if table == "measured" else "step"]), file)
+    else:
+        name = "first_token_ns" if table == "measured" else "duration_ns"
+        place_of = columns.column_names.index(name)
+        nothing = pa.nulls(len(columns), pa.int64())
+        pq.write_table(columns.set_column(place_of, name, nothing), file)
+    code, out, err = run_cli("compare", "whole", "measured")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"cachecast: measured/{table}.parquet: ")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("place")
+def test_a_chart_shows_each_request_by_what_was_cached(run_cli: RunCli, place: Path) -> None:
+    replayed(run_cli, "measured", "--chart", "saving.json")
+    drawn = json.loads((place / "saving.json").read_text("utf-8"))
+    points = drawn["data"]["values"]
+    _, out, _ = run_cli(
+        "sql", "measured", "select prompt_tokens, hit_tokens from measured order by row", "--json"
+    )
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [point["prompt_tokens"] for point in points] == [row["prompt_tokens"] for row in rows]
+    assert [point["reused"] == "nothing of it" for point in points] == [
+        row["hit_tokens"] == 0 for row in rows
+    ]
+    assert {point["reused"] for point in points} >= {"nothing of it", "half or more"}
+    assert all(point["ttft_ms"] > 0 for point in points)
+
+
+@pytest.mark.usefixtures("place")
+def test_a_chart_that_is_there_is_kept(run_cli: RunCli, place: Path) -> None:
+    (place / "mine.json").write_text("{}", encoding="utf-8")
+    replayed(run_cli, "measured")
+    engine = ("replay", "log.jsonl", "--engine", "torch:model", "--fleet", "fleet.toml")
+    for command in (engine, ("compare", "measured", "measured")):
+        code, out, err = run_cli(*command, "--chart", "mine.json")
+        assert (code, out) == (2, "")
+        assert "the file is there already; --force replaces it" in err
+    assert (place / "mine.json").read_text("utf-8") == "{}"
 
 
 @pytest.mark.usefixtures("place")
@@ -168,6 +276,8 @@ def test_per_request_rows_are_like_those_of_simulate(run_cli: RunCli) -> None:
         (("--engine", "torch:model", "--set", "fleet.servers=2"), "expected fleet.servers = 1"),
         (("--engine", "torch:model", "--set", "engine.ttl_s=5"), "a real engine does not have"),
         (("--engine", "torch:model", "--speed-up", "2"), "--speed-up goes with --clock real"),
+        (("--engine", "torch:model", "--clock", "real", "--speed-up", "nan"), "a finite number"),
+        (("--engine", "torch:model", "--clock", "real", "--speed-up", "inf"), "a finite number"),
     ],
 )
 @pytest.mark.usefixtures("place")

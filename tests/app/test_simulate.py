@@ -136,6 +136,13 @@ def test_if_all_are_rejected_that_is_said_first(run_cli: RunCli, log: Path, flee
         ("latency.prefill_step_s=-1", "latency.prefill_step_s is -1"),
         ("transfer.bandwidth_bytes_per_s=-1", "transfer.bandwidth_bytes_per_s is -1"),
         ("cost.gpu_hour=cheap", "cost.gpu_hour is 'cheap'"),
+        ('cost.gpu_hour="1e400"', 'expected a price such as "2.50", with at most 6 digits'),
+        ("cost.currency=", "cost.currency is '', expected three letters"),
+        ("fleet.servers=10001", "fleet.servers is 10001, expected a whole number <= 10000"),
+        ("engine.blocks=" + "9" * 5000, "expected a whole number"),
+        ("engine.blocks=3\nservers=2", "engine.blocks is '3\\nservers=2'"),
+        ("tiers.1.blocks=5", "the fleet file has no [[tiers]]"),
+        ("latency.kind=", "fleet.toml: latency.kind is missing; known: linear"),
         ("blocks", "--set blocks: expected table.field=value"),
         ("fleet.servers.x=1", "--set fleet.servers.x=1: servers is a value"),
     ],
@@ -157,6 +164,7 @@ def test_a_fleet_file_that_is_none_is_refused(
         (b"[fleet", "is not TOML"),
         (b"\xff\xfe", "is not TOML"),
         (b"[fleet]\nservers = 1\n", "[latency] is missing"),
+        (b"[engine]\nblocks = " + b"9" * 5000, "is not TOML"),
     ):
         broken.write_bytes(data)
         code, _, err = run_cli("simulate", log, "--fleet", broken)
@@ -165,6 +173,57 @@ def test_a_fleet_file_that_is_none_is_refused(
     code, _, err = run_cli("simulate", log, "--fleet", tmp_path / "nowhere.toml")
     assert code == 2
     assert "cannot be read (No such file or directory)" in err
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a" * 5000, "nowhere.toml", "."])
+@pytest.mark.parametrize("kind", ["fitted", "recorded"])
+def test_a_fleet_file_that_points_to_no_file_says_so(
+    run_cli: RunCli, log: Path, fleet: Path, kind: str, path: str
+) -> None:
+    changes = {"kind": kind, "file": path}
+    table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in changes.items())
+    fleet.write_text(f"[engine]\nblocks = 11\n[latency]\n{table}", encoding="utf-8")
+    code, out, err = run_cli("simulate", log, "--fleet", fleet)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"cachecast: {fleet}: ")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("bytes_per_s", "ends"), [(1.0, True), (1e-6, False)])
+def test_a_run_of_more_than_292_years_is_refused_before_anything_is_written(
+    run_cli: RunCli, log: Path, fleet: Path, tmp_path: Path, bytes_per_s: float, ends: bool
+) -> None:
+    """1,536 tokens of 100 bytes take 153,600 or 153,600,000,000 s; 2^63 ns are 9,223,372,036 s."""
+    changes = (
+        "fleet.prefill_servers=1", "fleet.decode_servers=1", "kv_bytes_per_token=100",
+        f"transfer.bandwidth_bytes_per_s={bytes_per_s}",
+    )  # fmt: skip
+    sets = [word for change in changes for word in ("--set", change)]
+    code, out, err = run_cli("simulate", log, "--fleet", fleet, *sets, "-o", tmp_path / "run")
+    assert code == (0 if ends else 2)
+    assert (tmp_path / "run").exists() is ends
+    if not ends:
+        assert out == ""
+        assert "request 1: it ends 1.54e+11 s after the log's zero" in err
+
+
+def test_what_the_file_states_in_vain_is_said(run_cli: RunCli, log: Path, fleet: Path) -> None:
+    vain = ("engine.memory_gib=80", "transfer.bandwidth_bytes_per_s=1e9")
+    found = answer(run_cli, log, "--fleet", fleet, *(w for v in vain for w in ("--set", v)))
+    assert found["assumptions"][:2] == [
+        "engine.memory_gib is not used: engine.blocks states the size",
+        "[transfer] is not used: the fleet has no prefill_servers",
+    ]
+
+
+def test_names_are_printed_as_they_are_written(run_cli: RunCli, log: Path, fleet: Path) -> None:
+    fleet.write_text(
+        f'kv_bytes_per_token = 1\n{FLEET}[[tiers]]\nname = "[red]"\nblocks = 9\n'
+        "bandwidth_bytes_per_s = 1e9\n", encoding="utf-8",
+    )  # fmt: skip
+    code, out, _ = run_cli("simulate", log, "--fleet", fleet)
+    assert code == 0
+    assert "  [red]  " in out
 
 
 def test_a_log_without_blocks_is_refused_with_what_it_lacks(
@@ -199,3 +258,29 @@ def test_a_log_of_text_is_served_like_the_sketch_of_the_same_draw(
     )
     assert said in text["assumptions"]
     assert said not in sketch["assumptions"]
+
+
+@pytest.mark.parametrize(("salts", "hit"), [(("a", "a"), 32), (("a", "b"), 0), ((None, "a"), 0)])
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_prompts_of_different_salts_share_nothing(
+    run_cli: RunCli,
+    tmp_path: Path,
+    fleet: Path,
+    engine: str,
+    salts: tuple[str | None, ...],
+    hit: int,
+) -> None:
+    """BR-103: 40 equal tokens are 2 blocks of 16 and a rest, for one LoRA or tenant only."""
+    rows = [
+        {"arrival": at, "prompt_token_ids": [7] * 40, "output_len": 1, "cache_salt": salt}
+        for at, salt in enumerate(salts)
+    ]
+    log = tmp_path / "salted.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    sets = (f"fleet.engine={engine}", "engine.block_tokens=16", "engine.tokens=800")
+    found = answer(run_cli, log, "--fleet", fleet, *(word for s in sets for word in ("--set", s)))
+    assert found["hit_tokens"] == hit
+    for size, blocks in ((16, 2), (8, 5)):  # the log's own blocks, and others
+        _, out, _ = run_cli("curve", log, "--block-tokens", size, "--json")
+        ideal = json.loads(out)["ideal"]["block_hit_ratio"]
+        assert ideal == (blocks if hit else 0) / (2 * blocks)

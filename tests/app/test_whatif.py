@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from usage_logs import litellm
 
 RunCli = Callable[..., tuple[int, str, str]]
 
@@ -95,12 +96,18 @@ def test_the_table_has_a_row_a_change_and_names_its_assumptions(run_cli: RunCli,
     assert "pings, each the conversation's last prompt" in err
 
 
+def test_blanks_around_names_and_values_mean_nothing(run_cli: RunCli, log: Path) -> None:
+    for change in ("ttl=1h", " ttl = 1h "):
+        _, out, _ = run_cli("whatif", log, "--as", "claude-opus-5", "--change", change, "--json")
+        assert json.loads(out)["scenarios"][0]["charge"]["total"] == "0.0635"
+
+
 def test_a_second_baseline_is_refused(run_cli: RunCli, log: Path) -> None:
     code, _, err = run_cli(
         "whatif", log, "--as", "claude-opus-5", "--as", "gpt-6-sol", "--change", "ttl=1h"
     )
     assert code == 2
-    assert "--as gpt-6-sol: whatif takes one baseline" in err
+    assert "--as gpt-6-sol: whatif takes one --as a run" in err
 
 
 @pytest.mark.parametrize(
@@ -111,6 +118,9 @@ def test_a_second_baseline_is_refused(run_cli: RunCli, log: Path) -> None:
         (("fleet=x.toml,ttl=1h",), "fleet=FILE stands alone"),
         (("fleet=x.toml",), "x.toml: cannot be read"),
         (("mark=tools:1h,model=gpt-6-sol",), "places hold Anthropic's markers"),
+        (("flet=x.toml",), "response, fleet"),
+        (("compaction=off",), "expected compaction=TOKENS"),
+        (("keep-alive=1x1001",), "expected at most 1,000 pings after a request"),
     ],
 )
 def test_what_does_not_exist_is_one_sentence(
@@ -121,3 +131,48 @@ def test_what_does_not_exist_is_one_sentence(
     assert (code, out) == (2, "")
     assert says in err
     assert err.count("\n") == 1
+
+
+def test_the_sentence_below_says_what_saves_most_and_for_whom(run_cli: RunCli, log: Path) -> None:
+    """5m: two writes, $0.0755; batch is half of it, ttl=1h $0.0635."""
+    _, out, _ = run_cli(
+        "whatif", log, "--as", "claude-opus-5", "--change", "ttl=1h", "--change", "batch"
+    )
+    assert (
+        "batch saves most: $0.038 of $0.076 (50.0 %); of 1 session 1 pays less and 0 more." in out
+    )
+    _, out, _ = run_cli("whatif", log, "--as", "claude-opus-5", "--change", "compaction=99999")
+    assert "No change saves anything on this log." in out
+
+
+@pytest.mark.parametrize("change", ["ttl=1h", "keep-alive=290x3", "tenant=shared", "order=tools"])
+def test_a_log_of_counts_cannot_be_cached_anew(
+    run_cli: RunCli, tmp_path: Path, change: str
+) -> None:
+    """It would have said that no such change saves anything, which nobody knows."""
+    file = tmp_path / "log.jsonl"
+    file.write_text(json.dumps(litellm()) + "\n")
+    code, out, err = run_cli("whatif", file, "--change", change)
+    assert (code, out) == (2, "")
+    assert "has counts only: its usage can be repriced (batch, tier, on, currency)" in err
+    assert err.count("\n") == 1
+
+    assert run_cli("whatif", file, "--change", "batch")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "change", ["prewarm=5", "volatile=drop", "order=keys", "summary=last", "ttl=1h/5m",
+               "compaction=900"],
+)  # fmt: skip
+def test_what_needs_content_blocks_says_so_before_anything_is_replayed(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.delattr("cachecast.whatif_job.replay")
+    file = tmp_path / "mooncake.jsonl"
+    row = {"timestamp": 0, "input_length": 1100, "output_length": 5, "hash_ids": [1, 2, 3]}
+    file.write_text(json.dumps(row) + "\n")
+    code, out, err = run_cli(
+        "whatif", file, "--as", "claude-opus-5", "--change", "tier=batch", "--change", change
+    )
+    assert (code, out) == (2, "")
+    assert f"--change {change}: needs a log with content blocks" in err

@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 import torch
 
-from cachecast_replay.calibration import measure
 from cachecast_replay.calibration.grid import Limits, Point, Scene, scenes
 from cachecast_replay.calibration.measure import Sample, in_rounds
 from cachecast_replay.engine.pages import WORTH_BYTES
@@ -49,7 +48,7 @@ def test_each_round_has_an_engine_of_its_own_and_the_first_is_whole(
 ) -> None:
     """Three scenes of a second: after 4 s the fifth ends at 5 s and no other begins."""
     clock = [0.0]
-    monkeypatch.setattr(measure.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
     grid = [Scene(1, 64, (Point(0, 0, 0),))] * 3
     found = in_rounds(lambda number: Round(number, clock), grid, 3, at_most_s)  # type: ignore[arg-type,return-value]
     assert [sample.duration_ns for sample in found] == rounds

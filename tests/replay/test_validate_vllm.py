@@ -2,6 +2,8 @@
 
 import argparse
 import importlib.util
+import shlex
+import socket
 import sys
 import urllib.request
 from pathlib import Path
@@ -18,38 +20,6 @@ def script(root: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def test_the_made_log_is_the_same_every_time_and_its_sessions_grow(script: ModuleType) -> None:
-    rows = script.agent_log(sessions=3, turns=4)
-    assert rows == script.agent_log(sessions=3, turns=4)
-    assert len(rows) == 12
-    prompts = [row["prompt_token_ids"] for row in rows]
-    assert len({tuple(prompt[:650]) for prompt in prompts}) == 1
-    assert len({tuple(prompt[:670]) for prompt in prompts}) == 3
-    for number, prompt in enumerate(prompts[3:], 3):
-        before = prompts[number // 3 * 3 - 3 : number // 3 * 3]
-        assert any(prompt[: len(one)] == one for one in before)
-    assert [row["arrival"] for row in rows] == sorted(row["arrival"] for row in rows)
-
-
-def test_the_prompts_that_are_timed_share_nothing(script: ModuleType) -> None:
-    rows = script.sizes_log(2048)
-    sizes = sorted(len(row["prompt_token_ids"]) for row in rows)
-    assert (sizes[0], sizes[-1], len(sizes)) == (32, 2048, 24)
-    assert len({tuple(row["prompt_token_ids"][:32]) for row in rows}) == 24
-
-
-def test_the_step_model_is_the_slope_of_ttft_and_the_decode_step(script: ModuleType) -> None:
-    """TTFT = 50 ms + 1 ms a token, one outlier; a decode step of 11 ms computes one token."""
-    rows = [
-        {"prompt_tokens": size, "ttft_s": 0.050 + 0.001 * size, "itl_s": 0.011}
-        for size in (100, 200, 400)
-        for _ in range(3)
-    ]
-    rows[0]["ttft_s"] = 9.0
-    base_s, per_token_s = script.step_model(rows)
-    assert (base_s, per_token_s) == pytest.approx((0.010, 0.001))
 
 
 def test_the_table_names_what_differs_and_makes_up_no_number(script: ModuleType) -> None:
@@ -71,7 +41,7 @@ def _options(serve: str, port: int) -> argparse.Namespace:
 def test_a_server_that_ends_is_one_sentence(script: ModuleType) -> None:
     with (
         pytest.raises(SystemExit) as leaving,
-        script.serving(_options("exit 3", 9), 100, 50),
+        script.serving(_options("exit 3", 0), 100, 50),
     ):
         pass
     words, _, file = str(leaving.value).partition("; see ")
@@ -111,3 +81,55 @@ def test_a_server_gets_its_limits_and_is_ended_with_all_its_children(
         assert response.read() == b"77"
     with pytest.raises(OSError, match=r"refused|reset"):
         urllib.request.urlopen(found[0])
+
+
+def test_a_port_that_somebody_serves_on_is_not_measured(
+    script: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else the figures would be another server's."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(SystemExit) as leaving, script.serving(_options("x", port), 100, 50):
+            pass
+    assert leaving.value.code == 2
+    assert f"--port {port}: somebody serves there already" in capsys.readouterr().err
+
+
+def test_vllm_in_a_virtual_environment_gets_a_model_and_its_limits(
+    script: ModuleType, tmp_path: Path
+) -> None:
+    vllm = tmp_path / "my venv/bin/vllm"
+    vllm.parent.mkdir(parents=True)
+    vllm.touch()
+    command = script.vllm_command(tmp_path / "my venv", tmp_path / "model")
+    words = shlex.split(command)
+    assert words[words.index("serve") - 1] == str(vllm)
+    assert words[words.index("serve") + 1] == str(tmp_path / "model")
+    assert (tmp_path / "model/config.json").is_file()
+    for name in ("PORT", "BLOCK", "BLOCKS", "MAXLEN", "BATCH_TOKENS", "SEQS"):
+        assert f"${name}" in words
+
+
+def test_a_virtual_environment_without_vllm_is_one_sentence(
+    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        script.vllm_command(tmp_path, tmp_path / "model")
+    assert leaving.value.code == 2
+    assert f"replay/install_vllm.sh {tmp_path} makes it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1]\n", "no json\n", '{"id": 1, "arrival": 0, "output_len": 3}\n']
+)
+def test_a_log_without_token_ids_is_one_sentence(
+    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit) as leaving:
+        script._log_rows(log, 1.0)
+    assert leaving.value.code == 2
+    said = capsys.readouterr().err
+    fields = "id, prompt_token_ids, output_len, arrival"
+    assert said == f"validate_vllm: {log}: expected JSON lines with {fields}\n"

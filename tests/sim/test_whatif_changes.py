@@ -8,7 +8,7 @@ from sim.optimize_logs import CATALOG, from_sketch, scenario
 
 from cachecast_datasets.errors import BadInput, EvidenceError
 from cachecast_datasets.request import Request
-from cachecast_sim.whatif.change import ChangedLog
+from cachecast_sim.whatif.change import ChangedLog, check_evidence
 from cachecast_sim.whatif.changes import change_of
 from cachecast_sim.whatif.compare import Difference, difference
 from cachecast_sim.whatif.replay import Replay, replay, session_key
@@ -254,6 +254,9 @@ def test_a_bad_change_says_what_is_accepted(change: str, says: str | None) -> No
     "change", ["volatile=drop", "order=stable", "summary=last", "compaction=9", "prewarm=5"]
 )
 def test_a_change_of_texts_needs_content_blocks(change: str) -> None:
-    request = Request(request_id="1", arrival_us=0, prompt_tokens=5)
-    with pytest.raises(EvidenceError, match="needs a log with content blocks"):
-        change_of(change, CATALOG).log(ChangedLog([request]))
+    made = change_of(change, CATALOG)
+    for evidence in ("text", "blocks"):
+        check_evidence(made, evidence)
+    for evidence in ("tokens", "token_blocks"):
+        with pytest.raises(EvidenceError, match="needs a log with content blocks"):
+            check_evidence(made, evidence)

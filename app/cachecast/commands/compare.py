@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from cachecast.chart_file import write_chart
+from cachecast.chart_file import check_chart, write_chart
 from cachecast.compare_chart import spec
 from cachecast.compare_report import comparison_json, print_comparison
 from cachecast.comparing import compare, read_run
@@ -39,6 +39,8 @@ def command(
 
     Example:  cachecast compare predicted measured
     """
+    if chart is not None:
+        check_chart(chart, force)
     found = compare(
         read_run(predicted), read_run(measured), None if again is None else read_run(again)
     )

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
-from cachecast.curve_options import bytes_per_token_of, capacities_of, lives_us_of, rate_of
+from cachecast.curve_options import (
+    bytes_per_token_of,
+    capacities_of,
+    lives_us_of,
+    rate_of,
+    worth_of,
+)
 from cachecast.output import notes, print_json
 from cachecast.progress import progress
 from cachecast_datasets.importing import open_or_import
@@ -30,6 +36,10 @@ from cachecast_datasets.importing import open_or_import
     "--kv-bytes-per-token", type=click.IntRange(1, 10**9), metavar="N",
     help="Bytes of KV cache a token, where --model does not know them.",
 )  # fmt: skip
+@click.option(
+    "--as", "model_as", metavar="MODEL[,key=value]",
+    help="The API model at whose prices the hits are money.",
+)  # fmt: skip
 @click.option("--sample", type=float, metavar="RATE", help="Follow this share of the blocks only.")
 @click.option("--chart", type=click.Path(path_type=Path), metavar="FILE.svg|png|html|json")
 @click.option("--force", is_flag=True, help="Replace an existing chart file.")
@@ -44,6 +54,7 @@ def command(
     gib: bool,
     model: str | None,
     kv_bytes_per_token: int | None,
+    model_as: str | None,
     sample: float | None,
     chart: Path | None,
     force: bool,
@@ -71,6 +82,7 @@ def command(
         refresh=refresh,
         sample=rate_of(sample),
         bytes_per_token=bytes_per_token_of(gib, model, kv_bytes_per_token),
+        worth=worth_of(model_as),
     )
     if chart is not None:
         check_chart(chart, force)

@@ -12,7 +12,7 @@ from cachecast.billing_report import money_text
 from cachecast.lint_job import Lint, lint
 from cachecast.output import counted, money, print_json
 from cachecast.why_report import difference_json
-from cachecast.why_table import shown_place
+from cachecast.why_words import shown_place
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.catalog import load_catalog
 from cachecast_pricing.money import to_decimal

@@ -1,28 +1,15 @@
 """`cachecast optimize`: where to put cache markers, proven over the whole log."""
 
-import contextlib
-import tempfile
 from pathlib import Path
 
 import click
 
-from cachecast.output import notes, print_json
-from cachecast.progress import progress
-from cachecast.scenarios import scenario_of
-from cachecast_datasets.errors import BadInput
-from cachecast_datasets.importing import open_or_import
-from cachecast_pricing.catalog import load_catalog
+from cachecast.log_options import Asked, log_options, opened
+from cachecast.output import print_json
 
 
 @click.command("optimize", short_help="The best cache markers for a log, every policy judged.")
-@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
-@click.option(
-    "--as", "models", multiple=True, metavar="MODEL[,key=value]",
-    help="Rules and prices (as in `bill`; `log`, the default: each request's own model).",
-)  # fmt: skip
-@click.option("--rates", type=click.Path(path_type=Path), help="Negotiated prices (TOML).")
-@click.option("--skip-bad", is_flag=True, help="Leave out bad rows and count them.")
-@click.option("--json", "as_json", is_flag=True, help="The machine-readable contract.")
+@log_options
 def command(
     logs: tuple[Path, ...],
     models: tuple[str, ...],
@@ -39,25 +26,13 @@ def command(
     Example:  cachecast optimize log.jsonl --as claude-opus-5
     """
     from cachecast.optimize_job import optimum_of  # numba takes its time
-
-    catalog = load_catalog(rates)
-    for remark in catalog.notes:
-        notes.print(f"note: {remark}", markup=False)
-    if len(models) > 1:
-        raise BadInput(f"--as {models[1]}: optimize takes one model a run")
-    scenario = scenario_of(models[0] if models else "log", catalog)
-    with contextlib.ExitStack() as stack:
-        tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
-        report = stack.enter_context(progress())
-        trace = open_or_import(list(logs), skip_bad=skip_bad, tmp_dir=tmp, progress=report)
-        for warning in trace.warnings:
-            notes.print(f"note: {warning}", markup=False)
-        found = optimum_of(trace, scenario, catalog, report)
-    if as_json:
-        from cachecast.optimize_report import optimum_json
-
-        print_json(optimum_json(found))
-        return
+    from cachecast.optimize_report import optimum_json
     from cachecast.optimize_table import print_optimum
 
-    print_optimum(found, scenario.name)
+    asked = Asked(logs, models, rates, skip_bad)
+    with opened(asked, "optimize") as log:
+        found = optimum_of(log.trace, log.scenario, log.catalog, log.report)
+    if as_json:
+        print_json(optimum_json(found))
+    else:
+        print_optimum(found, log.scenario.name)

@@ -11,8 +11,10 @@ from cachecast.endpoint_table import after, answers_json, print_answers
 from cachecast.endpoint_writer import AnswerSink, answer_row
 from cachecast.output import counted, notes, print_json, print_json_line
 from cachecast.progress import progress
+from cachecast.replay_output import ReplayOutput
 from cachecast.results import RunWriter
 from cachecast.results.writer import hash_inputs
+from cachecast.saving_chart import Point
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import open_or_import
 from cachecast_replay.endpoint.answers import Answer, AnswerTotals
@@ -26,10 +28,7 @@ def replay_endpoint(
     logs: tuple[Path, ...],
     options: EndpointOptions,
     speed_up: float,
-    out: Path | None,
-    force: bool,
-    per_request: bool,
-    as_json: bool,
+    wanted: ReplayOutput,
 ) -> None:
     """The whole command. BadInput for what is wrong with the server or the log."""
     if find_spec("httpx") is None:
@@ -37,13 +36,15 @@ def replay_endpoint(
     from cachecast.endpoint_replaying import EndpointRun, open_address, replay_through
 
     run = EndpointRun(open_address(options))
-    totals, answers = AnswerTotals(), list[Answer]()
+    totals, answers, points = AnswerTotals(), list[Answer](), list[Point]()
     partial = False
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())
+        writer = None
+        if wanted.out is not None:  # before the work: the place may be taken
+            writer = stack.enter_context(RunWriter(wanted.out, wanted.force))
         trace = open_or_import(list(logs), tmp_dir=tmp, progress=report)
-        writer = stack.enter_context(RunWriter(out, force)) if out is not None else None
         sink = None if writer is None else AnswerSink(writer, run.address.base)
 
         def on_answer(answer: Answer) -> None:
@@ -51,8 +52,10 @@ def replay_endpoint(
             report("replaying", totals.requests, trace.rows)
             if sink is not None:
                 sink(answer)
-            if per_request:
+            if wanted.per_request:
                 answers.append(answer)
+            if wanted.chart is not None and (point := _point(answer)) is not None:
+                points.append(point)
 
         try:
             replay_through(run, options, trace, speed_up, on_answer, _note)
@@ -69,19 +72,25 @@ def replay_endpoint(
         if writer is not None and sink is not None:
             sink.flush()
             writer.finish({**meta, "fleet": answers_json(totals)})
-    if partial:
-        notes.print(f"interrupted after {totals.requests:,} requests; what was measured is kept")
-    if per_request:
+    wanted.draw(points, f"{run.model} at {run.address.base}")
+    if wanted.per_request:
         for answer in sorted(answers, key=lambda answer: answer.index):
             print_json_line(answer_row(answer))
-    elif as_json:
+    elif wanted.as_json:
         print_json({**meta, **answers_json(totals)})
     else:
         print_answers(totals, run.address.base, run.model or "")
     for sentence in after(totals):
         _note(sentence)
-    if out is not None:
-        notes.print(f"written to {out}; compare it with: cachecast compare PREDICTED {out}")
+    wanted.say_done(totals.requests, partial)
+
+
+def _point(answer: Answer) -> Point | None:
+    """For the chart, if all of it is known."""
+    first, prompt, hit = answer.first_token_ns, answer.prompt_tokens, answer.hit_tokens
+    if answer.error is not None or first is None or prompt is None or hit is None:
+        return None
+    return Point(prompt, hit, (first - answer.arrival_ns) / 1e9)
 
 
 def _note(sentence: str) -> None:
@@ -105,6 +114,7 @@ def _meta(
         "partial": partial,
         "machine": machine_name(),
         "prompts": dialect.prompts,
+        "kept_texts": run.kept_texts,
         "ignore_eos": dialect.ignore_eos,
         "loop": options.loop,
         "concurrency": options.concurrency,

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from cachecast.fleet_file import FilesBeside, load_fleet
+from cachecast.fleet_file import FilesBeside, check_fleet, load_fleet
 from cachecast.fleet_report import fleet_json, row_json
 from cachecast.output import json_line, notes, print_json
 from cachecast.progress import Report, progress
@@ -63,7 +63,7 @@ def command(
     """
     files = FilesBeside(fleet_path)
     config = load_fleet(fleet_path, overrides)
-    FleetRun(config, files)  # what is wrong with the fleet is said before the log is read
+    check_fleet(fleet_path, config, files)  # what is wrong with it is said before the log is read
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())

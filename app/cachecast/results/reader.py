@@ -1,6 +1,7 @@
 """Opening a run in DuckDB: its tables and the documented views, and no way to anything else."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ _SETTINGS = (
 def read_info(path: Path) -> dict[str, Any]:
     """What `run.json` says; BadInput if the folder is no run, or one of a later version."""
     file = path / "run.json"
-    if not path.is_dir():
+    if not os.path.isdir(path):  # unlike Path.is_dir, false for a name that is too long
         raise BadInput(f"{path}: is not a run; a run is a folder that a command wrote with -o")
     if not file.is_file():
         raise BadInput(f"{path}: is not a run, it has no run.json; `-o RUN` writes one")

@@ -1,7 +1,7 @@
 """Token-id JSONL: the prompt itself as token ids, arrival in seconds.
 
-`{"id", "arrival", "prompt_token_ids", "output_len", "output_token_ids"}`; the ids are kept, and
-chained hashes of blocks of 16 tokens are computed from them.
+`{"id", "arrival", "prompt_token_ids", "output_len", "output_token_ids", "cache_salt"}`; the ids are
+kept, and chained hashes of blocks of 16 tokens are computed from them.
 """
 
 from collections.abc import Iterator
@@ -24,6 +24,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     id: str | int | None = None
     output_len: Count | None = None
     output_token_ids: list[Token] | None = None
+    cache_salt: str | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -46,6 +47,7 @@ def _request(source: Source, number: int, row: _Line) -> Request:
         row.output_token_ids,
         row.output_len,
         number,
+        row.cache_salt,
     )
 
 
@@ -63,6 +65,7 @@ READER = Reader(
         "`arrival` (s)": "`arrival`, from the log's zero",
         "`prompt_token_ids`": "`token_ids`, `prompt_tokens`, and `token_blocks` of 16 tokens",
         "`output_token_ids`, `output_len`": "`output_token_ids`, `output_tokens`",
+        "`cache_salt` (LoRA, tenant …)": "`hash_scope`: prompts of different salts share nothing",
         "`id`, else the line's number": "`request_id`",
     },
     cannot_tell=(

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from cachecast_datasets.hashing import token_block_hashes
+from cachecast_datasets.hashing import scoped_ids, token_block_hashes
 from cachecast_datasets.request import Request
 
 BLOCK_TOKENS = 16
@@ -20,14 +20,18 @@ def token_request(
     output: Sequence[int] | None,
     output_tokens: int | None,
     line: int,
+    salt: str | None = None,
 ) -> Request:
-    """The request, with chained hashes of its whole blocks of 16 tokens."""
+    """The request, with chained hashes of its whole blocks of 16 tokens; requests with different
+    salts share none of them."""
     ids = np.array(prompt, dtype=np.int32)
+    blocks = token_block_hashes(ids, BLOCK_TOKENS)
     return Request(
         request_id=request_id,
         arrival_us=arrival_us,
         token_block_size=BLOCK_TOKENS,
-        token_blocks=token_block_hashes(ids, BLOCK_TOKENS),
+        token_blocks=blocks if salt is None else scoped_ids(salt, blocks),
+        hash_scope=salt,
         token_ids=ids,
         output_token_ids=None if output is None else np.array(output, dtype=np.int32),
         prompt_tokens=len(ids),

@@ -33,7 +33,7 @@ class Asker:
         A stream that breaks after its first token is not asked again: the prompt would be found in
         the cache that the broken try has filled.
         """
-        body = self.dialect.body(self.model, turn.prompt, len(turn.output))
+        body = self.dialect.body(self.model, turn.prompt, len(turn.output), turn.text)
         sent_ns, retries = clock.now_ns(), 0
         while True:
             reading = Reading()

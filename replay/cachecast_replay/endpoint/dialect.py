@@ -30,13 +30,20 @@ class Dialect:
     def path(self) -> str:
         return "/chat/completions" if self.prompts == "chat" else "/completions"
 
-    def body(self, model: str, tokens: Sequence[int], output_tokens: int) -> bytes:
-        """The request as JSON: greedy, streamed, with so many tokens of answer at most."""
+    def body(
+        self, model: str, tokens: Sequence[int], output_tokens: int, text: str | None = None
+    ) -> bytes:
+        """The request as JSON: greedy, streamed, with so many tokens of answer at most.
+
+        Where no ids are sent, the prompt is `text`, or a word for each token.
+        """
         asked: dict[str, Any] = {"model": model, "stream": True}
-        if self.prompts == "chat":
-            asked["messages"] = [{"role": "user", "content": text_of(tokens)}]
+        if self.prompts == "ids":
+            asked["prompt"] = list(tokens)
+        elif self.prompts == "text":
+            asked["prompt"] = text or text_of(tokens)
         else:
-            asked["prompt"] = list(tokens) if self.prompts == "ids" else text_of(tokens)
+            asked["messages"] = [{"role": "user", "content": text or text_of(tokens)}]
         if self.modern:
             asked["max_completion_tokens"] = output_tokens
         else:

@@ -8,10 +8,11 @@ import torch
 from cachecast_replay.engine.attention import BY_DEVICE, attention_of, fastest_attention
 from cachecast_replay.engine.blocks import BlockManager
 from cachecast_replay.engine.errors import EngineError
-from cachecast_replay.engine.kv_cache import KVCache, check_room
+from cachecast_replay.engine.kv_cache import KVCache
 from cachecast_replay.engine.model import Model
 from cachecast_replay.engine.pages import WORTH_BYTES, use_large_pages
 from cachecast_replay.engine.records import RequestResult, StepPart, StepRecord
+from cachecast_replay.engine.room import check_room
 from cachecast_replay.engine.scheduler import Part, Schedule, Scheduler
 from cachecast_replay.engine.sequence import Sequence
 from cachecast_replay.engine.shape import ModelShape

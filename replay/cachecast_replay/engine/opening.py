@@ -29,12 +29,13 @@ def open_engine(
     shape = read_shape(folder)
     try:
         from cachecast_replay.engine.engine import Engine, usable_device
+        from cachecast_replay.engine.room import check_weights
         from cachecast_replay.engine.weights import has_weights, load_weights, random_weights
     except ModuleNotFoundError as problem:
         if problem.name != "torch":
             raise
         raise EngineError("the engine needs torch: pip install 'cachecast[engine]'") from None
-    usable_device(device)
+    check_weights(shape, usable_device(device))
     if has_weights(folder):
         weights = load_weights(folder, shape, device)
     else:

@@ -30,13 +30,15 @@ AT_ONCE = 1 << 19  # blocks of a slice: what a step holds beside the state of ea
 class Ratios:
     """Hit ratios at one point; None where there is nothing to divide by, or lengths are unknown.
 
-    The intervals are those of a sample, None if all blocks were followed.
+    The intervals are those of a sample, None if all blocks were followed; `hit_tokens` is exact
+    then, and else rounded.
     """
 
     blocks: float | None
     tokens: float | None
     blocks_interval: tuple[float, float] | None = None
     tokens_interval: tuple[float, float] | None = None
+    hit_tokens: int | None = None
 
 
 class CurveBuilder:
@@ -186,7 +188,9 @@ class Curves:
         rate = self.sample or 1.0
         values = self._pair(self._found, hits, rate)
         if not self._groups:
-            return Ratios(*values)
+            missed = self._found.total.tokens - hits(self._found, rate).tokens
+            known = self.prompt_tokens is not None
+            return Ratios(*values, hit_tokens=self._total.tokens - missed if known else None)
         pairs = [self._pair(group, hits, rate / len(self._groups)) for group in self._groups]
         blocks, tokens = (
             None if value is None else estimate(value, [p for p in column if p is not None])
@@ -197,6 +201,7 @@ class Curves:
             None if tokens is None else tokens.value,
             None if blocks is None else (blocks.low, blocks.high),
             None if tokens is None else (tokens.low, tokens.high),
+            None if tokens is None else round(tokens.value * (self.prompt_tokens or 0)),
         )
 
     def _pair(

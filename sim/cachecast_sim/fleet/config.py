@@ -1,7 +1,7 @@
 """The fleet file: what the servers are, as frozen values; an unknown or bad field is bad input."""
 
+import re
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -12,7 +12,9 @@ from cachecast_sim.fleet.routers import ROUTERS
 from cachecast_sim.latency.fields import nearest
 
 _Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 40)]
+_Servers = Annotated[int, msgspec.Meta(ge=1, le=10_000)]  # each takes memory at once
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+_Gpus = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 _Positive = Annotated[float, msgspec.Meta(gt=0, le=1e18)]
 
 
@@ -28,13 +30,13 @@ class FleetTable(Strict, frozen=True):
     `router_balance`: see routers.RouterSettings.
     """
 
-    servers: _Count = 1
+    servers: _Servers = 1
     router: str = "round_robin"
     decode_router: str = "least_loaded"
     engine: Literal["vllm", "sglang"] = "vllm"
     loop: Literal["open", "closed"] = "open"
-    prefill_servers: _Count | None = None
-    decode_servers: _Count | None = None
+    prefill_servers: _Servers | None = None
+    decode_servers: _Servers | None = None
     router_balance: _Count = 32
 
 
@@ -53,7 +55,7 @@ class EngineTable(Strict, frozen=True):
     ignore_output: bool = False
     ttl_s: _Seconds | None = None
     model: str | None = None
-    tensor_parallel: _Count = 1
+    tensor_parallel: _Gpus = 1
     memory_gib: _Positive | None = None
     gpu_memory_utilization: _Positive | None = None
     activation_reserve_gib: _Seconds | None = None
@@ -89,7 +91,7 @@ class CostTable(Strict, frozen=True):
 
     gpu_hour: str
     currency: str = "USD"
-    gpus_per_server: _Count | None = None
+    gpus_per_server: _Gpus | None = None
 
 
 class FleetConfig(Strict, frozen=True):
@@ -114,6 +116,19 @@ class FleetConfig(Strict, frozen=True):
         if table.prefill_servers is not None and table.decode_servers is not None:
             return table.prefill_servers + table.decode_servers
         return table.servers
+
+    def unused(self) -> list[str]:
+        """A sentence for each thing that the file states and another makes void."""
+        fleet, engine = self.fleet, self.engine
+        size = "blocks" if fleet.engine == "vllm" else "tokens"
+        found = []
+        if engine.memory_gib is not None and getattr(engine, size) is not None:
+            found.append(f"engine.memory_gib is not used: engine.{size} states the size")
+        if self.transfer is not None and not self.disaggregated:
+            found.append("[transfer] is not used: the fleet has no prefill_servers")
+        if self.disaggregated and fleet.servers != 1:
+            found.append("fleet.servers is not used beside prefill_servers and decode_servers")
+        return found
 
     @property
     def gpus(self) -> int:
@@ -198,12 +213,13 @@ def _check_tiers(config: FleetConfig) -> None:
 
 
 def _check_cost(cost: CostTable) -> None:
-    try:
-        price = Decimal(cost.gpu_hour)
-    except ArithmeticError:
-        price = Decimal("NaN")
-    if not price.is_finite() or price < 0:
-        raise BadInput(f'cost.gpu_hour is {cost.gpu_hour!r}, expected a price such as "2.50"')
+    if not _PRICE.fullmatch(cost.gpu_hour):
+        raise BadInput(
+            f'cost.gpu_hour is {cost.gpu_hour!r}, expected a price such as "2.50", with at most 6 '
+            "digits before the point and 12 after it"
+        )
+    if not _CURRENCY.fullmatch(cost.currency):
+        raise BadInput(f'cost.currency is {cost.currency!r}, expected three letters such as "USD"')
 
 
 def _check_names(data: Mapping[str, Any], shape: type[msgspec.Struct], place: str) -> None:
@@ -221,6 +237,8 @@ def _check_names(data: Mapping[str, Any], shape: type[msgspec.Struct], place: st
                 _check_names(table, inner, f"{where}.")
 
 
+_PRICE = re.compile(r"[0-9]{1,6}(\.[0-9]{1,12})?")
+_CURRENCY = re.compile("[A-Z]{3}")
 _TABLES: dict[str, type[msgspec.Struct]] = {
     "fleet": FleetTable, "engine": EngineTable, "tiers": TierTable, "transfer": TransferTable,
     "cost": CostTable,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cachecast_datasets.hashing import token_block_hashes
+from cachecast_datasets.hashing import scoped_ids, token_block_hashes
 from cachecast_datasets.request import Boundaries, Request
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.prefixes import ENDLESS, Piece, PrefixTree, Segment
@@ -76,7 +76,7 @@ class JobMaker:
             path, shared = tree.enter(ids[:whole])
             shared *= per_id
             if known % per_id:
-                piece, seen = tree.enter_partial(ids[whole], whole * per_id, known)
+                piece, seen = tree.enter_partial(path, ids[whole], whole * per_id, known)
                 path.append(piece)
                 shared = known if seen else shared
         except ValueError as problem:
@@ -88,6 +88,8 @@ class JobMaker:
         size = self.block_tokens
         if request.token_ids is not None and len(request.token_ids) == prompt:
             hashes = _token_hashes(request, prompt, output, size, self.ignore_output)
+            if request.hash_scope is not None:  # a salt in the first block isolates all behind it
+                hashes = scoped_ids(request.hash_scope, hashes)
             return hashes.tolist(), 1, len(hashes)
         blocks, log_size = request.token_blocks, request.token_block_size
         if blocks is not None and log_size:

@@ -78,14 +78,20 @@ class PrefixTree:
             path.append((segment, segment.start, count * per_id))
         return path, at
 
-    def enter_partial(self, block_id: int, low: int, high: int) -> tuple[Piece, bool]:
-        """The whole engine blocks [low, high) inside a log's partial last block; if seen before."""
-        segment = self._by_first_id.get(block_id)
-        if segment is not None:
-            if segment.start != low:
+    def enter_partial(self, path: Path, block_id: int, low: int, high: int) -> tuple[Piece, bool]:
+        """The whole engine blocks [low, high) inside a log's partial last block, behind the whole
+        ones of `path`; if seen before. The id may be that of a whole block of another prompt."""
+        if path:
+            segment = path[-1][0]
+            at = (low - segment.start) // self.blocks_per_id
+            if at < len(segment.ids) and segment.ids[at] == block_id:
+                return (segment, low, high), True
+        found = self._by_first_id.get(block_id)
+        if found is not None:
+            if found.start != low:
                 at = low // self.blocks_per_id
-                raise _misplaced(block_id, at, segment.start // self.blocks_per_id)
-            return (segment, low, high), True
+                raise _misplaced(block_id, at, found.start // self.blocks_per_id)
+            return (found, low, high), True
         segment = self._by_first_id[block_id] = Segment(low, array("Q", [block_id]))
         return (segment, low, high), False
 

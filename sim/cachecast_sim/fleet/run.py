@@ -1,7 +1,7 @@
 """A log's run through a fleet that a file describes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
 from cachecast_datasets.errors import BadInput
@@ -116,12 +116,13 @@ class FleetRun:
         span_ns = 0
         if totals.first_arrival_ns is not None and totals.completed:
             span_ns = totals.last_end_ns - totals.first_arrival_ns
-        hours = Decimal(self.config.gpus * span_ns) / (3600 * NS)
-        return (hours * Decimal(table.gpu_hour)).quantize(Decimal("1e-12")), table.currency
+        with localcontext(prec=60):  # centuries of many GPUs have more digits than 28
+            total = Decimal(self.config.gpus * span_ns) * Decimal(table.gpu_hour) / (3600 * NS)
+            return total.quantize(Decimal("1e-12")), table.currency
 
     def assumptions(self) -> list[str]:
         """What the run took for granted."""
-        found = [*self._kv.assumptions]
+        found = [*self.config.unused(), *self._kv.assumptions]
         for latency in self._maker.latencies:
             found += latency.assumptions()
         seen = self._content.seen

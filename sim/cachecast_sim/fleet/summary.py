@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cachecast_datasets.errors import BadInput
 from cachecast_sim.fleet.job import Job
 
 NS = 1_000_000_000
+_LAST_NS = (1 << 63) - 1  # what a table of results can hold: 292 years
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ class FleetTotals:
         if job.end_ns is None or job.first_token_ns is None:
             self.rejected += 1
             return
+        if job.end_ns > _LAST_NS:
+            raise BadInput(
+                f"request {job.request_id}: it ends {job.end_ns / NS:.3g} s after the log's zero, "
+                f"expected at most {_LAST_NS / NS:.3g} s; faster steps or links are needed"
+            )
         self.completed += 1
         self.prompt_tokens += job.prompt_tokens
         self.output_tokens += job.output_tokens

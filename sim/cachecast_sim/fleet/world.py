@@ -42,17 +42,23 @@ class GivingServer(EngineServer, Protocol):
 
 
 class _At(Event):
-    """Calls `reached` at a time. Built like SimPy's Timeout, but with a priority."""
+    """Calls `reached` at a time. Built like SimPy's Timeout, but with a priority, and once it has
+    come it may be set again."""
 
     def __init__(
         self, env: simpy.Environment, delay_ns: int, reached: Callable[[Event], None],
         priority: EventPriority,
     ) -> None:  # fmt: skip
         self.env = env
-        self.callbacks = [reached]
+        self.callbacks = self._reached = [reached]
         self._value = None
         self._ok = True
         env.schedule(self, priority, delay_ns)
+
+    def again(self, delay_ns: int, priority: EventPriority) -> None:
+        """The same once more; SimPy has taken the callbacks of an event that has come."""
+        self.callbacks = self._reached
+        self.env.schedule(self, priority, delay_ns)
 
 
 # (server, now_ns, load): when the next sample of this server is wanted
@@ -71,7 +77,7 @@ class ServerClock:
         self._number = number
         self._sample = sample
         self._sample_ns = 0
-        self._next: Event | None = None
+        self._next: _At | None = None
         self._next_ns = 0
 
     def submit(self, job: Job, now_ns: int) -> None:
@@ -85,7 +91,8 @@ class ServerClock:
             self._next = _At(self._env, at_ns - now_ns, self._at_boundary, AFTER_ARRIVALS)
 
     def _reached(self, event: Event) -> None:
-        if event is not self._next:
+        boundary = self._next
+        if event is not boundary or boundary is None:
             return  # an arrival has cut the stretch short since
         now_ns = self._next_ns
         at_ns = self.engine.advance(now_ns)
@@ -95,7 +102,7 @@ class ServerClock:
             self._next = None
         else:
             self._next_ns = at_ns
-            self._next = _At(self._env, at_ns - now_ns, self._at_boundary, AFTER_ARRIVALS)
+            boundary.again(at_ns - now_ns, AFTER_ARRIVALS)
 
 
 class FleetWorld:

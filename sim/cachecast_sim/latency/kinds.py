@@ -49,7 +49,7 @@ def latency_of(table: Mapping[str, object], files: LatencyFiles | None = None) -
     points to.
     """
     check_latency_fields(table)
-    if table.get("kind") is None:
+    if table.get("kind") in (None, ""):
         raise BadInput(f"latency.kind is missing; known: {', '.join(LATENCY_MODELS)}")
     name = text(table, "latency", "kind")
     kind = LATENCY_MODELS.get(name)

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import merge
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cachecast_datasets.errors import EvidenceError
 from cachecast_datasets.request import Request
 from cachecast_sim.scenario import Scenario
+
+Needs = Literal["blocks", "prompts", "counts"]
 
 
 class Served(NamedTuple):
@@ -38,8 +40,11 @@ class ChangedLog:
 class Change:
     """A change that changes nothing; the others override what they touch.
 
-    `text` is how it was asked for. Use an instance once: `assumptions` may count what it did.
+    `text` is how it was asked for; `needs` what a log must tell for it: its content blocks, which
+    prompts share what, or nothing but counts. Use an instance once: `assumptions` may count.
     """
+
+    needs: Needs = "prompts"
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -57,11 +62,16 @@ class Change:
         return []
 
 
-def need_blocks(requests: Iterable[Request], text: str) -> None:
-    """EvidenceError if no request of the log knows its content blocks."""
-    if not any(request.blocks is not None for request in requests):
+def check_evidence(change: Change, evidence: str) -> None:
+    """EvidenceError if a log of this evidence does not tell what the change needs."""
+    if evidence == "counts" and change.needs != "counts":
         raise EvidenceError(
-            f"--change {text}: needs a log with content blocks, this one has none "
+            f"--change {change.text}: needs a log that tells which prompts share what, this one "
+            "has counts only: its usage can be repriced (batch, tier, on, currency), not re-cached"
+        )
+    if change.needs == "blocks" and evidence not in ("text", "blocks"):
+        raise EvidenceError(
+            f"--change {change.text}: needs a log with content blocks, this one has none "
             "(docs/log-formats.md says which formats carry them)"
         )
 

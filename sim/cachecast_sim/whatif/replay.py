@@ -11,7 +11,7 @@ from cachecast_sim.ledger import LedgerRow
 from cachecast_sim.prompt_size import prompt_size
 from cachecast_sim.scenario import Scenario
 from cachecast_sim.totals import Totals
-from cachecast_sim.whatif.change import Change, ChangedLog
+from cachecast_sim.whatif.change import Change, ChangedLog, check_evidence
 
 SessionKey = tuple[str | None, ...]
 
@@ -53,8 +53,12 @@ def replay(
     meta: LogMeta,
     session_of: Mapping[str, SessionKey],
 ) -> Replay:
-    """The log with the changes applied in order, replayed. `session_of` has every id of the log."""
+    """The log with the changes applied in order, replayed. `session_of` has every id of the log.
+
+    EvidenceError if the log does not tell what a change needs.
+    """
     for change in changes:
+        check_evidence(change, meta.evidence)
         scenario = change.scenario(scenario)
         log = change.log(log)
     billing = Billing(scenario, catalog, meta)

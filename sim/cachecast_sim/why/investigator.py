@@ -8,6 +8,7 @@ from typing import Any
 from cachecast_datasets.request import Request
 from cachecast_pricing.model_ids import ModelRef
 from cachecast_pricing.rules.facts import KeySetting, all_facts
+from cachecast_pricing.rules.families import PLACED, family_of, has_rules
 from cachecast_pricing.rules.reasons import Explanation
 from cachecast_pricing.rules.settings import TTL_US
 from cachecast_sim.ledger import LedgerRow
@@ -129,7 +130,7 @@ class Investigator:
         provider = None if row.model is None else row.model.provider
         facts = all_facts().get(provider or "")
         settings: Sequence[KeySetting] = facts.setting if facts is not None else ()
-        life_us = _longest_life_us(earlier, self._ttl)
+        life_us = _longest_life_us(earlier, self._ttl) if _lives_by_markers(row) else None
         if life_us is not None and elapsed_us > life_us:
             found.append(Difference("ttl_expired", evidence={"gap_s": elapsed_us / 1e6}))
         found += of_settings(earlier, now, settings)
@@ -143,6 +144,14 @@ class Investigator:
 def _of_two_sessions(earlier: Request, now: Request) -> bool:
     sessions = earlier.session_id, now.session_id
     return None not in sessions and sessions[0] != sessions[1]
+
+
+def _lives_by_markers(row: LedgerRow) -> bool:
+    """Whether the rules that the row is judged by take a lifetime from the log's markers."""
+    model = row.model
+    if model is None or not has_rules(model.provider):
+        return False
+    return family_of(model.provider, model.model) in PLACED
 
 
 def _longest_life_us(request: Request, ttl: str | None) -> int | None:

@@ -126,6 +126,13 @@ def open_tiny(folder: Path, seed: int = 0) -> Engine:
     )
 
 
+def test_a_model_that_does_not_fit_is_refused_before_any_of_it_is_made(tmp_path: Path) -> None:
+    """A billion layers of this size, 4 bytes a weight, are more than any machine has free."""
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG | {"num_hidden_layers": 10**9}))
+    with pytest.raises(EngineError, match=r"billion weights take [\d.]+ GiB, [\d.]+ GiB are free"):
+        open_tiny(tmp_path)
+
+
 def greedy(engine: Engine) -> tuple[int, ...]:
     engine.add("a", [1, 2, 3], 6)
     while engine.step() is not None:

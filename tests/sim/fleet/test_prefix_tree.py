@@ -61,3 +61,18 @@ def test_an_id_that_begins_a_run_at_two_positions_names_no_prefix_and_is_refused
     tree.enter([1, 9])
     with pytest.raises(ValueError, match=r"^block id 9 is block 0 here and was block 1 of an ear"):
         tree.enter([9, 2])
+
+
+def test_a_partial_last_id_is_the_front_of_the_whole_block_of_that_id() -> None:
+    """Ids of 4 blocks: the second prompt ends 2 blocks into 2, which is whole in the first one, and
+    is found there in either order."""
+    tree = PrefixTree(4)
+    whole, _ = tree.enter([1, 2, 3])
+    path, _ = tree.enter([1])
+    assert tree.enter_partial(path, 2, 4, 6) == ((whole[0][0], 4, 6), True)
+
+    tree = PrefixTree(4)
+    path, _ = tree.enter([1])
+    (part, _, _), seen = tree.enter_partial(path, 2, 4, 6)
+    assert not seen
+    assert tree.enter([1, 2, 3])[0][1] == (part, 4, 12)

@@ -13,6 +13,7 @@ from fleets import served as served_by
 from cachecast_datasets.request import Request
 from cachecast_sim.fleet.config import fleet_config
 from cachecast_sim.fleet.run import FleetRun
+from cachecast_sim.fleet.vllm.server import VllmServer
 
 A = list(range(100, 200))
 B = list(range(200, 300))
@@ -255,3 +256,15 @@ def test_the_clock_adds_whole_nanoseconds_so_ten_million_steps_are_exact() -> No
     served = serve(Setup(1_000, 10_001), lambda: linear(100, 0), [ask(0, A[:1], output=output)])
     assert served.jobs[0].end_ns == output * 100_000
     assert served.server.steps == output
+
+
+@pytest.mark.parametrize(("tokens", "accepted"), [(4, True), (3, False)])
+def test_a_server_whose_step_holds_fewer_tokens_than_requests_is_refused(
+    tokens: int, accepted: bool
+) -> None:
+    """Else more than one prompt could be cut in a step, which vLLM's own check rules out."""
+    if accepted:
+        VllmServer(4, 10, tokens, 4, linear(1, 1), lambda job, now_ns: None)
+        return
+    with pytest.raises(ValueError, match=r"max_batch_tokens is 3, expected >= 4"):
+        VllmServer(4, 10, tokens, 4, linear(1, 1), lambda job, now_ns: None)

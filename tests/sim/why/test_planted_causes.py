@@ -13,10 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import planted_causes
 import planted_formats as formats
+import planted_histories
+import planted_requests
 import pytest
-from planted_causes import PLANTS, into_system, other_order
+from planted_causes import into_system, other_order
 from planted_logs import Case, base_case, conversations, write_case
+from planted_table import PLANTS
 
 from cachecast.scenarios import scenario_of
 from cachecast.why_job import ask
@@ -25,10 +29,11 @@ from cachecast_datasets.kept_texts import kept_texts
 from cachecast_pricing.catalog import load_catalog
 from cachecast_sim.why.causes import CAUSES, Finding
 
+FILES = (planted_causes, planted_histories, planted_requests)  # each enters its plants
 SEEDS = 8  # of each single cause
 # a prompt, or a fan-out, of its own: nothing else can be planted beside it
-WHOLE = {"below_minimum", "lookback_exceeded", "concurrent_with_writer", "marker_misplaced",
-         "auxiliary_call", "rewind"}  # fmt: skip
+WHOLE = {"aborted_writer", "below_minimum", "lookback_exceeded", "concurrent_with_writer",
+         "marker_misplaced", "auxiliary_call", "rewind"}  # fmt: skip
 HISTORY = {"history_summarised", "history_truncated", "message_edited", "string_or_block",
            "image_replaced", "thinking_stripped"}  # fmt: skip
 TOOLS = {"tools_added", "tools_removed", "tools_changed"}

@@ -68,7 +68,8 @@ class DecodeGroup:
 
     def finished(self) -> list[Job]:
         """The jobs that have all their tokens now, in running order."""
-        finishes, steps, done = self._finishes, self.steps, []
+        finishes, steps = self._finishes, self.steps
+        done: list[Job] = []
         while finishes and finishes[0][0] <= steps:
             entry = heappop(finishes)
             if not _stale(*entry):

@@ -39,6 +39,10 @@ class VllmServer:
         tiers: TierStack | None = None, hand_over: OnFinish | None = None,
         receive: Receive | None = None,
     ) -> None:  # fmt: skip
+        if max_batch_tokens < max_seqs:
+            raise ValueError(
+                f"max_batch_tokens is {max_batch_tokens}, expected >= {max_seqs} (seqs)"
+            )
         self.block_tokens = block_tokens
         self.max_batch_tokens = max_batch_tokens
         self.max_seqs = max_seqs

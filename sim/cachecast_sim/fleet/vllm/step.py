@@ -20,8 +20,9 @@ class Prefills:
 
     def clear(self) -> None:
         """For the next step; the partial one stays."""
-        self.completing = []
-        self.tokens = self.requests = self.pairs = 0
+        if self.requests:
+            self.completing = []
+            self.tokens = self.requests = self.pairs = 0
 
     def add(self, job: Job, tokens: int) -> None:
         """`job` has just computed `tokens` tokens in this step."""

@@ -40,9 +40,10 @@ CHANGES: dict[str, Maker] = {
 }
 
 
-def change_of(text: str, catalog: Catalog) -> Change:
-    """The change that `NAME=VALUE` asks for; BadInput lists the names."""
+def change_of(text: str, catalog: Catalog, *also: str) -> Change:
+    """The change that `NAME=VALUE` asks for; BadInput lists the names, `also` among them."""
     name, _, value = (part.strip() for part in text.partition("="))
     if name not in CHANGES:
-        raise BadInput(f"--change {text}: unknown change {name!r}; known: {', '.join(CHANGES)}")
-    return CHANGES[name](text, value, catalog)
+        known = ", ".join((*CHANGES, *also))
+        raise BadInput(f"--change {text}: unknown change {name!r}; known: {known}")
+    return CHANGES[name](f"{name}={value}" if value else text.strip(), value, catalog)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import ContentBlock, Request
 from cachecast_pricing.catalog import Catalog
-from cachecast_sim.whatif.change import Change, ChangedLog, conversation, need_blocks
+from cachecast_sim.whatif.change import Change, ChangedLog, conversation
 from cachecast_sim.whatif.prompts import aside, head_length, made_hash, with_blocks
 
 SUMMARY_TOKENS = 2_000
@@ -28,6 +28,8 @@ class Compaction(Change):
     The summary is the answer of one more request, which reads the prompt before it.
     """
 
+    needs = "blocks"
+
     def __init__(self, text: str, limit: int, summary_tokens: int) -> None:
         super().__init__(text)
         self.limit = limit
@@ -37,7 +39,6 @@ class Compaction(Change):
     def log(self, log: ChangedLog) -> ChangedLog:
         """The log with shorter prompts and the requests for their summaries."""
         requests = list(log.requests)
-        need_blocks(requests, self.text)
         threads: dict[tuple[str | None, ...], _Thread] = {}
         made: list[Request] = []
         sent: dict[str, str] = dict(log.extra)
@@ -114,6 +115,11 @@ def make(text: str, value: str, catalog: Catalog) -> Change:
     """The limit in tokens, and the size of a summary if it is not `SUMMARY_TOKENS`."""
     limit, _, size = value.partition(":")
     size = size or str(SUMMARY_TOKENS)
+    if value == "off":
+        raise BadInput(
+            f"--change {text}: a log does not say which of its prompts were compacted and which a "
+            "person cleared, so nothing is put back; expected compaction=TOKENS"
+        )
     if not (_count(limit) and _count(size)):
         raise BadInput(
             f"--change {text}: expected compaction=TOKENS or compaction=TOKENS:SUMMARY_TOKENS"

@@ -10,6 +10,7 @@ from cachecast_sim.whatif.change import Change, ChangedLog, conversation, proces
 from cachecast_sim.whatif.prompts import aside
 
 PING_OUTPUT_TOKENS = 1
+MOST_PINGS = 1_000  # after one request; at 290 s three days, and no memory holds ten million
 
 
 class KeepAlive(Change):
@@ -96,6 +97,8 @@ def make(text: str, value: str, catalog: Catalog) -> Change:
         raise BadInput(
             f"--change {text}: expected keep-alive=SECONDSxTIMES, as 290x3 or 290x3:paying"
         )
+    if int(times or "1") > MOST_PINGS:
+        raise BadInput(f"--change {text}: expected at most {MOST_PINGS:,} pings after a request")
     return KeepAlive(text, int(every), int(times or "1"), mode == "paying")
 
 

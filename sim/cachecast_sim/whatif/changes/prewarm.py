@@ -4,12 +4,14 @@ from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.rules.settings import SECOND_US
-from cachecast_sim.whatif.change import Change, ChangedLog, need_blocks
+from cachecast_sim.whatif.change import Change, ChangedLog
 from cachecast_sim.whatif.prompts import aside, head_length, with_blocks
 
 
 class Prewarm(Change):
     """Before a session's first request its tools and system text alone, without an answer."""
+
+    needs = "blocks"
 
     def __init__(self, text: str, before_s: int) -> None:
         super().__init__(text)
@@ -19,7 +21,6 @@ class Prewarm(Change):
     def log(self, log: ChangedLog) -> ChangedLog:
         """The log with its prewarming requests."""
         requests = list(log.requests)
-        need_blocks(requests, self.text)
         sent = []
         seen: set[tuple[object, ...]] = set()
         for request in requests:

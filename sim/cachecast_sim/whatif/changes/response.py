@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import replace
 
-from cachecast_datasets.errors import BadInput, EvidenceError
+from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.rules.settings import SECOND_US
@@ -46,11 +46,6 @@ class ResponseCache(Change):
             kept.append(request)
             if request.status != "aborted":
                 answers[key] = (request.arrival_us + self._took_us(request), request.arrival_us)
-        if not prompts:
-            raise EvidenceError(
-                f"--change {self.text}: needs a log that tells which prompts are equal, this one "
-                "has counts only"
-            )
         return replace(log, requests=kept, served=tuple(served))
 
     def _answered(self, answer: tuple[int, int] | None, now_us: int) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import ContentBlock, Request
 from cachecast_pricing.catalog import Catalog
-from cachecast_sim.whatif.change import Change, ChangedLog, need_blocks
+from cachecast_sim.whatif.change import Change, ChangedLog
 from cachecast_sim.whatif.prompts import head_length, with_blocks
 
 _ASKED = {"tools": (True, False), "keys": (False, True), "stable": (True, True)}
@@ -14,6 +14,8 @@ _ASKED = {"tools": (True, False), "keys": (False, True), "stable": (True, True)}
 
 class StableOrder(Change):
     """Tool definitions sorted, JSON objects with sorted keys (their canonical hashes)."""
+
+    needs = "blocks"
 
     def __init__(self, text: str, tools: bool, keys: bool) -> None:
         super().__init__(text)
@@ -24,7 +26,6 @@ class StableOrder(Change):
     def log(self, log: ChangedLog) -> ChangedLog:
         """The log in stable order."""
         requests = list(log.requests)
-        need_blocks(requests, self.text)
         return replace(log, requests=[self._ordered(request) for request in requests])
 
     def _ordered(self, request: Request) -> Request:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import ContentBlock, Request
 from cachecast_pricing.catalog import Catalog
-from cachecast_sim.whatif.change import Change, ChangedLog, conversation, need_blocks
+from cachecast_sim.whatif.change import Change, ChangedLog, conversation
 from cachecast_sim.whatif.prompts import with_blocks
 
 Rewritten = dict[tuple[str | None, ...], int]  # conversation -> index of the block
@@ -15,6 +15,8 @@ Rewritten = dict[tuple[str | None, ...], int]  # conversation -> index of the bl
 class SummaryLast(Change):
     """In conversations where one block is rewritten while what follows it stays, it goes last."""
 
+    needs = "blocks"
+
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.conversations = 0
@@ -22,15 +24,16 @@ class SummaryLast(Change):
     def log(self, log: ChangedLog) -> ChangedLog:
         """The log with such blocks at the end of their prompts."""
         requests = list(log.requests)
-        need_blocks(requests, self.text)
         found = _rewritten(requests)
         self.conversations = len(found)
         return replace(log, requests=list(_moved(requests, found)))
 
     def assumptions(self) -> list[str]:
         """Where it helps."""
+        one = self.conversations == 1
+        who = "1 conversation rewrites" if one else f"{self.conversations:,} conversations rewrite"
         return [
-            f"{self.conversations:,} conversations rewrite a block in place; it now stands last "
+            f"{who} a block in place; it now stands last "
             "(without a marker: ask for one before it, as mark=system+previous does)"
         ]
 

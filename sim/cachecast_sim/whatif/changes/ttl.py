@@ -7,12 +7,14 @@ from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import ContentBlock, Request
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.rules.markers import ANTHROPIC_MARKERS
-from cachecast_sim.whatif.change import Change, ChangedLog, need_blocks
+from cachecast_sim.whatif.change import Change, ChangedLog
 from cachecast_sim.whatif.changes import scenario_key
 
 
 class MarkerLives(Change):
     """Each request's markers in order get these lifetimes; the last one serves the rest."""
+
+    needs = "blocks"
 
     def __init__(self, text: str, lives: Sequence[str]) -> None:
         super().__init__(text)
@@ -21,7 +23,6 @@ class MarkerLives(Change):
     def log(self, log: ChangedLog) -> ChangedLog:
         """The log with other lifetimes on its markers."""
         requests = list(log.requests)
-        need_blocks(requests, self.text)
         return replace(log, requests=[self._changed(request) for request in requests])
 
     def _changed(self, request: Request) -> Request:

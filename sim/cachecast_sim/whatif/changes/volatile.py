@@ -8,7 +8,7 @@ from cachecast_datasets.boundaries import content_boundaries
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import ContentBlock, Request
 from cachecast_pricing.catalog import Catalog
-from cachecast_sim.whatif.change import Change, ChangedLog, conversation, need_blocks
+from cachecast_sim.whatif.change import Change, ChangedLog, conversation
 from cachecast_sim.whatif.prompts import HEAD, with_blocks
 
 VALUE_TOKENS = 20  # what a date, time or id with a few words takes
@@ -23,6 +23,8 @@ class Volatile(Change):
     it stays in the history of later turns.
     """
 
+    needs = "blocks"
+
     def __init__(self, text: str, move: bool) -> None:
         super().__init__(text)
         self.move = move
@@ -31,7 +33,6 @@ class Volatile(Change):
     def log(self, log: ChangedLog) -> ChangedLog:
         """The log with stable blocks."""
         requests = list(log.requests)
-        need_blocks(requests, self.text)
         volatile = _volatile_places(requests)
         return replace(log, requests=list(self._changed(requests, volatile)))
 

@@ -1,0 +1,44 @@
+"""What is to come out of a replay, whichever engine runs it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cachecast.chart_file import check_chart, write_chart
+from cachecast.output import notes
+from cachecast.saving_chart import Point, spec
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOutput:
+    """As the options say: a run, a chart, and rows or JSON in place of the table."""
+
+    out: Path | None
+    force: bool
+    chart: Path | None
+    per_request: bool
+    as_json: bool
+
+    def check(self) -> None:
+        """BadInput, before any work, for a chart that could not be written in the end."""
+        if self.chart is not None:
+            check_chart(self.chart, self.force)
+
+    def draw(self, points: Sequence[Point], title: str) -> None:
+        """The chart, where one was asked for and there is something to see."""
+        if self.chart is None:
+            return
+        if not points:
+            notes.print(f"no hit tokens are known: {self.chart} is not written", markup=False)
+            return
+        write_chart(self.chart, spec(points, title))
+
+    def say_done(self, requests: int, partial: bool) -> None:
+        """Where the run is, and that it is not whole."""
+        if partial:
+            notes.print(f"interrupted after {requests:,} requests; what was measured is kept")
+        if self.out is not None:
+            notes.print(
+                f"written to {self.out}; compare it with: cachecast compare PREDICTED {self.out}",
+                markup=False,
+            )

@@ -1,0 +1,159 @@
+"""`cachecast replay --endpoint`: retries, broken and silent streams, servers that are not there."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import RunCli
+from endpoint_replays import LOG, refused, replayed, rows_of, write_rows
+from fake_server import Body, Handler, answer, limit, piece, serving
+
+pytest.importorskip("httpx", reason="httpx is not installed: --endpoint needs it")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return write_rows(tmp_path / "log.jsonl", LOG)
+
+
+def failing(status: int, times: int, **headers: str) -> Callable[[Handler, Body], None]:
+    """Each request of the log is refused so often, then answered."""
+    left: dict[int, int] = {}
+
+    def act(handler: Handler, body: Body) -> None:
+        tries = left.setdefault(limit(body), 0 if limit(body) == 2 else times)
+        if tries:
+            left[limit(body)] -= 1
+            handler.refuse(status, "not now", **headers)
+        else:
+            answer(handler, body)
+
+    return act
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_retries_are_counted_in_the_run_and_said(
+    run_cli: RunCli, log: Path, tmp_path: Path, status: int
+) -> None:
+    with serving(failing(status, 2, retry_after="0")) as server:
+        code, out, err = run_cli(
+            "replay", log, "--endpoint", server.url, "--json", "-o", tmp_path / "run"
+        )
+    found = json.loads(out)
+    assert code == 0
+    assert (found["completed"], found["retries"], found["retried_requests"]) == (3, 6, 3)
+    assert "6 retries of 3 requests: their waits are in the TTFT" in err
+    assert [row["retries"] for row in rows_of(run_cli, tmp_path / "run")] == [2, 2, 2]
+
+
+def test_a_request_that_fails_too_often_is_an_error_in_the_run_and_the_others_go_on(
+    run_cli: RunCli, log: Path, tmp_path: Path
+) -> None:
+    def act(handler: Handler, body: Body) -> None:
+        if limit(body) == 4:
+            handler.refuse(500, "out of memory", retry_after="0")
+        else:
+            answer(handler, body)
+
+    with serving(act) as server:
+        code, _, err = run_cli("replay", log, "--endpoint", server.url, "-o", tmp_path / "run")
+    assert code == 0
+    assert "1 request failed; the first: the server answered 500: out of memory" in err
+    rows = rows_of(run_cli, tmp_path / "run")
+    assert [row["status"] for row in rows] == ["ok", "error", "ok"]
+    assert (rows[1]["retries"], rows[1]["error"]) == (2, "answered 500: out of memory")
+    assert (rows[1]["first_token_ns"], rows[1]["ttft_s"]) == (None, None)
+
+
+def cut(handler: Handler, body: Body) -> None:
+    handler.start()
+    handler.send(piece(body, "a"))
+
+
+def malformed(handler: Handler, body: Body) -> None:
+    handler.start()
+    handler.send('{"choices": [')
+
+
+def error_inside(handler: Handler, body: Body) -> None:
+    handler.start()
+    handler.send(piece(body, "a"))
+    handler.send({"error": {"message": "engine died"}})
+
+
+def unstreamed(handler: Handler, body: Body) -> None:
+    handler.plain(200, {"choices": [{"text": "a"}]})
+
+
+def broken_length(handler: Handler, body: Body) -> None:
+    """Promises more bytes than it sends."""
+    handler.send_response(200)
+    handler.send_header("content-type", "text/event-stream")
+    handler.send_header("content-length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b"data: {")
+
+
+@pytest.mark.parametrize(
+    ("act", "words", "retries"),
+    [
+        (cut, "cut the stream off after 1 piece of the answer", 0),
+        (error_inside, "ended with an error: engine died", 0),
+        (malformed, "sent what is no chunk of an answer", 1),
+        (unstreamed, "answered with application/json instead of a stream", 1),
+        (broken_length, "broke off: ", 1),
+    ],
+)
+def test_a_broken_stream_is_an_error_and_is_tried_again_only_before_its_first_token(
+    run_cli: RunCli, log: Path, tmp_path: Path,
+    act: Callable[[Handler, Body], None], words: str, retries: int,
+) -> None:  # fmt: skip
+    def mostly_well(handler: Handler, body: Body) -> None:
+        (act if limit(body) == 4 else answer)(handler, body)
+
+    with serving(mostly_well) as server:
+        replayed(run_cli, log, server, "-o", tmp_path / "run", "--retries", "1")
+    row = rows_of(run_cli, tmp_path / "run")[1]
+    assert (row["status"], row["retries"]) == ("error", retries)
+    assert row["error"].startswith(words)
+
+
+def test_a_server_that_falls_silent_is_given_up_after_the_timeout(
+    run_cli: RunCli, log: Path, tmp_path: Path
+) -> None:
+    done = threading.Event()
+
+    def act(handler: Handler, body: Body) -> None:
+        if limit(body) == 4:
+            handler.start()
+            handler.send(piece(body, "a"))
+            done.wait(10)
+        else:
+            answer(handler, body)
+
+    with serving(act) as server:
+        replayed(run_cli, log, server, "--timeout", "0.3", "-o", tmp_path / "run")
+        done.set()
+    row = rows_of(run_cli, tmp_path / "run")[1]
+    assert (row["status"], row["error"]) == ("error", "said nothing for 0.3 s")
+
+
+def test_a_server_that_is_down_is_one_sentence(run_cli: RunCli, log: Path) -> None:
+    with socket.socket() as taken:  # bound, but nobody listens
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        said = refused(run_cli, log, "--endpoint", url)
+    assert said == (
+        f"{url} cannot be reached (All connection attempts failed): is it running, and is the "
+        "address right?\n"
+    )
+
+
+def test_a_url_without_its_version_is_named(run_cli: RunCli, log: Path) -> None:
+    with serving(answer) as server:
+        url = server.url.removesuffix("/v1")
+        said = refused(run_cli, log, "--endpoint", url, "--model", "tiny")
+    assert said == f"{url} has no /models, expected a URL that ends in /v1\n"

@@ -1,0 +1,155 @@
+"""What `cachecast why` tells to do next, and that the command it prints does what it says."""
+
+import json
+import shlex
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rule_sketches import Item, Line, line
+
+RunCli = Callable[..., tuple[int, str, str]]
+OPUS, SOL = "claude-opus-5", "gpt-6-sol"
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Sketch lines as a log whose name a shell has to quote."""
+
+    def written(*lines: Line) -> Path:
+        file = tmp_path / "my log.jsonl"
+        file.write_text("".join(json.dumps(entry) + "\n" for entry in lines))
+        return file
+
+    return written
+
+
+def tools(*names: str) -> list[Item]:
+    return [("tools", name, 1000) for name in names]
+
+
+def turned(*, pause_s: int) -> list[Line]:
+    """Tools in another order once, then a pause."""
+    system: Item = ("system", "S", 2000, "5m")
+    return [
+        line(0, *tools("A", "B"), system),
+        line(10, *tools("B", "A"), system),
+        line(20 + pause_s, *tools("B", "A"), system),
+    ]
+
+
+def steps(run_cli: RunCli, log: Path, scenario: str) -> list[dict[str, Any]]:
+    code, out, err = run_cli("why", log, "--as", scenario, "--json")
+    assert code == 0, err
+    found = json.loads(out)["next"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_each_avoidable_cause_has_its_cost_a_remedy_and_the_change_that_proves_it(
+    run_cli: RunCli, write: Callable[..., Path]
+) -> None:
+    """4,000 tokens each, written again at $6.25 instead of read at $0.50 a million."""
+    found = steps(run_cli, write(*turned(pause_s=400)), OPUS)
+    assert [(s["causes"], s["tokens"], s["cost"], s["change"]) for s in found] == [
+        (["tools_reordered"], 4000, "0.023", "order=tools"),
+        (["ttl_expired"], 4000, "0.023", "keep-alive=290x3:paying"),
+    ]
+    assert found[0]["advice"] == "send tools in a fixed order"
+
+
+def test_the_last_lines_are_a_command_that_proves_the_savings(
+    run_cli: RunCli, write: Callable[..., Path]
+) -> None:
+    code, out, _ = run_cli("why", write(*turned(pause_s=400)), "--as", OPUS)
+    assert code == 0
+    command = shlex.split(out.rstrip().splitlines()[-1])
+    assert command[:2] == ["cachecast", "whatif"]
+    code, out, err = run_cli(*command[1:], "--json")
+    assert code == 0, err
+    names = ["order=tools", "keep-alive=290x3:paying", "order=tools,keep-alive=290x3:paying"]
+    scenarios = json.loads(out)["scenarios"]
+    assert [scenario["name"] for scenario in scenarios] == names
+    # the second request reads 4,000 tokens instead of writing them
+    assert Decimal(scenarios[0]["delta"]["charge"]) == Decimal("-0.023")
+
+
+def test_pings_and_lifetimes_are_not_offered_where_the_provider_does_not_sell_them(
+    run_cli: RunCli, write: Callable[..., Path]
+) -> None:
+    found = steps(run_cli, write(*turned(pause_s=2000)), SOL)
+    assert {s["change"] for s in found} <= {"order=tools", "mark=translate", None}
+
+
+def test_a_marker_that_openai_ignored_is_proven_by_translating_it(
+    run_cli: RunCli, write: Callable[..., Path]
+) -> None:
+    """Two sessions share a system text; only a breakpoint behind it could be read."""
+    system: Item = ("system", "S", 5000, "5m")
+    lines = [line(60 * n, system, ("user", f"Q{n}", 100, "5m"), session=f"s{n}") for n in range(2)]
+    log = write(*lines)
+    (step,) = steps(run_cli, log, SOL)
+    assert (step["causes"], step["change"]) == (["marker_misplaced"], "mark=translate")
+    _, out, _ = run_cli("whatif", log, "--as", SOL, "--change", step["change"], "--json")
+    assert json.loads(out)["scenarios"][0]["delta"]["hit_tokens"] == 5000
+
+
+def test_a_log_that_knows_token_blocks_only_is_sent_to_no_change_that_needs_more(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    """Two requests at once; warming up first needs content blocks."""
+    log = tmp_path / "mooncake.jsonl"
+    row = {"timestamp": 0, "input_length": 2048, "output_length": 5, "hash_ids": [1, 2, 3, 4]}
+    log.write_text("".join(json.dumps({**row, "timestamp": n}) + "\n" for n in (0, 100)))
+    (step,) = steps(run_cli, log, OPUS)
+    assert (step["causes"], step["change"]) == (["concurrent_with_writer"], None)
+
+
+def test_nothing_to_avoid_is_nothing_to_do(run_cli: RunCli, write: Callable[..., Path]) -> None:
+    log = write(line(0, ("system", "S", 2000, "5m")))
+    assert steps(run_cli, log, OPUS) == []
+    _, out, _ = run_cli("why", log, "--as", OPUS)
+    assert "What to do about it" not in out
+
+
+def test_a_second_scenario_is_refused_where_the_last_would_win_unseen(
+    run_cli: RunCli, write: Callable[..., Path]
+) -> None:
+    log = write(line(0, ("system", "S", 2000, "5m")))
+    code, out, err = run_cli("why", log, "--as", OPUS, "--as", SOL)
+    assert (code, out) == (2, "")
+    assert err == "cachecast: --as gpt-6-sol: why takes one --as a run\n"
+
+
+def test_an_expired_entry_is_told_in_words(run_cli: RunCli, write: Callable[..., Path]) -> None:
+    system: Item = ("system", "S", 12_000, "5m")
+    _, out, _ = run_cli("why", write(line(0, system), line(861, system)), "--as", OPUS)
+    assert "an entry of 12,000 tokens, expired 561 s before" in out
+
+
+def test_days_of_a_log_without_a_calendar_are_counted(
+    run_cli: RunCli, write: Callable[..., Path]
+) -> None:
+    """1970 would be a lie: the sketch counts seconds from its own zero."""
+    system: Item = ("system", "S", 12_000, "5m")
+    _, out, _ = run_cli("why", write(line(0, system), line(2 * 86_400 + 5, system)), "--as", OPUS)
+    days = [row.split()[0] for row in out.split("by day")[1].splitlines()[4:6]]
+    assert days == ["1", "3"]
+    assert "1970" not in out
+
+
+def test_openai_keeps_half_an_hour_whatever_lifetime_the_logs_markers_name(
+    run_cli: RunCli, write: Callable[..., Path]
+) -> None:
+    """Ten minutes after a 5m marker nothing has expired under OpenAI's rules."""
+    lines = [
+        line(at, *tools(*names), ("system", "S", 2000), ("user", "Q", 50, "5m"))
+        for at, names in ((0, "AB"), (600, "BA"))
+    ]
+    for scenario, also in ((SOL, []), (OPUS, ["ttl_expired"])):
+        _, out, _ = run_cli("why", write(*lines), "--as", scenario, "--per-request", "--json")
+        last = json.loads(out.splitlines()[-1])
+        assert last["cause"] == "tools_reordered"
+        assert [difference["cause"] for difference in last["also"]] == also
