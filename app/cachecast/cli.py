@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "calibrate": "calibrate",
     "compare": "compare",
     "curve": "curve",
+    "dashboard": "dashboard",
     "demo": "demo",
     "explain": "explain",
     "generate": "generate",

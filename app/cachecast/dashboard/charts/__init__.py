@@ -1,0 +1,1 @@
+"""Charts: functions of plain rows that return an Altair chart."""
