@@ -10,7 +10,6 @@ from cachecast.dashboard.theme import CLASS_OF
 
 _CHARGES = ("fresh", "cache_read", "cache_write", "output", "storage")
 _TOP = 3
-_SHORT_PERIOD_S = 4 * 86_400  # up to here a trend is drawn by the hour
 
 Row = dict[str, Any]
 
@@ -84,6 +83,11 @@ def _between(charge: Row) -> str | None:
 _ENDS = ("low", "high")
 
 
+def bills_of_run(info: Row) -> list[Row]:
+    """The scenarios of a `run.json` that have a whole bill, in their order."""
+    return [found for found in info.get("scenarios") or () if "charge" in found]
+
+
 def by_class(bill: Row) -> list[Row]:
     """The charge by class, the dearest first: class, money as text and number, share."""
     charge = bill["charge"]
@@ -134,10 +138,9 @@ def findings(why: Row) -> list[str]:
         if charge is not None and miss["cost"] is not None and Decimal(charge["total"]):
             of = float(Decimal(miss["cost"]) / Decimal(charge["total"]))
             part = f" ({wording.share(of)} of the charge)"
-        sentences.append(
-            f"**{wording.plain(cost)}**{part}: {what}, {wording.counted(miss['requests'], 'time')}, "
-            f"{wording.tokens(miss['tokens'])} tokens"
-        )
+        times = wording.counted(miss["requests"], "time")
+        missed = wording.counted(miss["tokens"], "token")
+        sentences.append(f"**{wording.plain(cost)}**{part}: {what}, {times}, {missed}.")
     return sentences
 
 
@@ -165,10 +168,14 @@ SAID: dict[str, str] = {
 }
 
 
-def trend_unit(period: list[Any] | tuple[Any, Any] | None, rows: list[Row]) -> str:
-    """`hour` or `day`: by the hour while the log is short."""
-    del period
-    if len(rows) < 2:
-        return "hour"
-    span = rows[-1]["at"] - rows[0]["at"]
-    return "hour" if span.total_seconds() <= _SHORT_PERIOD_S else "day"
+def warnings(bill: Row) -> list[str]:
+    """What a reader of the numbers must not miss."""
+    found = []
+    if bill["charge"] is None:
+        found.append(
+            "No request names a model that has a price: choose one under “Rules and prices”."
+        )
+    elif bill["unpriced_requests"]:
+        left_out = wording.counted(bill["unpriced_requests"], "request")
+        found.append(f"Partial: {left_out} of {wording.tokens(bill['requests'])} have no price.")
+    return found

@@ -1,5 +1,7 @@
-"""The script that Streamlit runs, anew for each interaction. In a folder of its own, since Streamlit
-puts that folder on the import path."""
+"""The script that Streamlit runs, anew for each interaction.
+
+In a folder of its own, since Streamlit puts that folder on the import path.
+"""
 
 import sys
 
