@@ -25,7 +25,7 @@ MISS: Final = "#DE8254"
 BACKGROUNDS: Final = {"light": "#FFFFFF", "dark": "#0E1117"}
 
 # Streamlit's own options, so that both themes are ours and the person's system chooses.
-STREAMLIT_THEME: Final[dict[str, str]] = {
+STREAMLIT_THEME: Final[dict[str, str | int]] = {
     "theme.light.primaryColor": "#0F7F68",
     "theme.light.backgroundColor": BACKGROUNDS["light"],
     "theme.light.secondaryBackgroundColor": "#F4F6F8",
@@ -36,5 +36,5 @@ STREAMLIT_THEME: Final[dict[str, str]] = {
     "theme.dark.textColor": "#E8ECF1",
     "theme.baseRadius": "small",
     "theme.metricValueFontSize": "1.7rem",
-    "theme.baseFontSize": "15",
+    "theme.baseFontSize": 15,
 }
