@@ -1,5 +1,6 @@
 """Starting Streamlit in this process, quiet, on this machine only, with the first answers warm."""
 
+import contextlib
 import socket
 import threading
 import webbrowser
@@ -24,7 +25,8 @@ def launch(arguments: Arguments, host: str, port: int, browser: bool) -> None:
         threading.Timer(0.8, webbrowser.open, [url]).start()
     options = _options(host, port)
     bootstrap.load_config_options(options)
-    bootstrap.run(str(_SCRIPT), False, arguments.as_list(), options)
+    with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+        bootstrap.run(str(_SCRIPT), False, arguments.as_list(), options)
 
 
 def _options(host: str, port: int) -> dict[str, object]:

@@ -35,6 +35,6 @@ STREAMLIT_THEME: Final[dict[str, str | int]] = {
     "theme.dark.secondaryBackgroundColor": "#1A1F29",
     "theme.dark.textColor": "#E8ECF1",
     "theme.baseRadius": "small",
-    "theme.metricValueFontSize": "1.7rem",
+    "theme.metricValueFontSize": "1.3rem",
     "theme.baseFontSize": 15,
 }

@@ -7,9 +7,8 @@ from decimal import Decimal
 from cachecast import output
 
 THIN = "\u202f"  # a thin space that does not break
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#!|<>~$:&^=]|^[-+]|^\d+(?=[.)]))")
+_MARKUP = re.compile(r"([\\`*_{}\[\]()#!|<>~$:&^=]|^[-+]|(?<=^\d)[.](?= ))")
 _SCALE = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
-_WEEK_S = 7 * 86_400
 
 
 def plain(text: object) -> str:
