@@ -39,10 +39,10 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[Server]:
+def serving(folder: Path, *arguments: str, port: int | None = None) -> Iterator[Server]:
     """`cachecast dashboard ARGUMENTS` until the end of the block, then it is told Ctrl-C."""
     folder.mkdir(parents=True, exist_ok=True)
-    port = _free_port()
+    port = port or free_port()
     log = folder / "server.log"
     command = [sys.executable, "-m", "cachecast", "dashboard", *arguments, "--no-browser"]
     command += ["--port", str(port), "--folder", str(folder / "kept")]
@@ -87,7 +87,7 @@ def _wait_until_it_answers(server: Server) -> None:
     raise AssertionError(f"no answer at {server.url}: {server.log.read_text()}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

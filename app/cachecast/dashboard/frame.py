@@ -13,6 +13,7 @@ from cachecast.dashboard.catalogue import OWN_MODELS, catalogue, models
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.page_list import PAGES, PageEntry
 from cachecast.dashboard.states import refused
+from cachecast.dashboard.theme import STYLE
 from cachecast.dashboard.work import fault
 from cachecast.scenarios import scenario_of
 from cachecast_datasets.errors import BadInput
@@ -30,6 +31,7 @@ _OWN = "Each request's own model"
 def draw(arguments: Arguments) -> None:
     """One run of the script."""
     st.set_page_config("cachecast", _ICON, layout="wide")
+    st.html(STYLE)
     answers = answers_in(arguments.folder)
     pages = [_page(entry, arguments, answers) for entry in PAGES]
     st.navigation(pages, position="top").run()
