@@ -44,7 +44,7 @@ def reasons(answer: Row) -> list[Row]:
     for miss in answer["misses"]:
         cost = miss["cost"]
         priced = currency is not None and cost is not None
-        part = wording.share(float(Decimal(cost) / total)) if priced and total else ""
+        part = _part(Decimal(cost) / total) if priced and total else ""
         if currency is not None and not priced:
             amount, text = 0.0, "no price"
         elif priced:
@@ -57,7 +57,7 @@ def reasons(answer: Row) -> list[Row]:
                 "amount": amount,
                 "text": text,
                 "share": part,
-                "label": f"{text}  {part}".rstrip(),
+                "label": f"{text} · {part}" if part else text,
                 "kind": "avoidable" if miss["avoidable"] else "not avoidable",
                 "tokens": wording.tokens(miss["tokens"]),
                 "requests": wording.tokens(miss["requests"]),
@@ -65,6 +65,11 @@ def reasons(answer: Row) -> list[Row]:
             }
         )
     return rows
+
+
+def _part(part: Decimal) -> str:
+    """A share that is something is never shown as nothing."""
+    return "< 0.1 %" if 0 < part < Decimal("0.0005") else wording.share(float(part))
 
 
 def _causes(miss: Row) -> str:

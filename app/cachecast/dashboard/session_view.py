@@ -104,9 +104,9 @@ def _facts(row: Row, currency: str | None) -> None:
     open_ = numbers.candidates(row)
     if open_:
         st.markdown(f"Not decided by the evidence: {wording.plain(open_)}.")
-    told = numbers.told(finding)
-    for sentence in told:
-        st.markdown(f"- {wording.plain(sentence)}")
+    told = [wording.plain(sentence) for sentence in numbers.told(finding)]
+    if told:
+        st.markdown(" · ".join(told))
     misses = zip(row["miss_reasons"], row["miss_tokens"], row["miss_costs"], strict=True)
     st.table(
         [

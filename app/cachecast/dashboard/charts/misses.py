@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from cachecast.dashboard.charts import AnyChart
 from cachecast.dashboard.theme import MISS
 
 Row = dict[str, Any]
@@ -13,10 +14,10 @@ _BAR = 28
 _HEAT = ["#F6D9C9", "#EBA682", "#DE8254", "#B4532A", "#7A2E10"]
 
 
-def reason_bars(rows: list[Row], title: str) -> alt.LayerChart:
+def reason_bars(rows: list[Row], title: str) -> AnyChart:
     """One bar a reason with its money and its share of the charge behind it."""
     most = max((row["amount"] for row in rows), default=1) or 1
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
         y=alt.Y(
             "reason:N", sort=None, title=None,
             axis=alt.Axis(ticks=False, domain=False, labelLimit=180, labelFontSize=13),
@@ -36,17 +37,16 @@ def reason_bars(rows: list[Row], title: str) -> alt.LayerChart:
         )
     )  # fmt: skip
     labels = base.mark_text(align="left", dx=6, fontSize=13).encode(text="label:N")
-    found: alt.LayerChart = alt.layer(bars, labels).properties(height=_BAR * len(rows) + 36)
-    return found
+    return alt.layer(bars, labels).properties(height=_BAR * len(rows) + 36)
 
 
-def heat_map(rows: list[Row], title: str, relative: bool) -> alt.Chart:
+def heat_map(rows: list[Row], title: str, relative: bool) -> AnyChart:
     """A cell an hour: the day down, the hour across, darker where more was lost."""
     hours = "hour of the day from the log's zero" if relative else "hour of arrival, UTC"
     days = list(dict.fromkeys(row["day"] for row in rows))
     most = max((row["amount"] for row in rows), default=1) or 1
-    found: alt.Chart = (
-        alt.Chart(alt.Data(values=rows))
+    found: AnyChart = (
+        alt.Chart(alt.InlineData(values=rows))
         .mark_rect(cornerRadius=2)
         .encode(
             x=alt.X(
@@ -68,6 +68,6 @@ def heat_map(rows: list[Row], title: str, relative: bool) -> alt.Chart:
                 alt.Tooltip("requests:N", title="misses"),
             ],
         )
-        .properties(height=max(56, 26 * len(days)) + 76)
+        .properties(height=30 * len(days) + 130)
     )  # fmt: skip
     return found

@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from cachecast.dashboard.charts import AnyChart
 from cachecast.dashboard.charts.classes import class_scale
 
 Row = dict[str, Any]
@@ -12,7 +13,7 @@ _BAR, _FEW = 17, 30  # pixels of a bar and its gap; fewer requests have thicker 
 _LABELS = 1.38  # room behind the longest bar for what is written there
 
 
-def ribbon(segments: list[Row], notes: list[Row]) -> alt.LayerChart:
+def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
     """Bars of prompt tokens by class, a mark where each parts from the earlier prompt, labels."""
     longest = max((row["end"] for row in notes), default=1) or 1
     step = _BAR if len(notes) > _FEW else _BAR + 5
@@ -27,29 +28,26 @@ def ribbon(segments: list[Row], notes: list[Row]) -> alt.LayerChart:
         axis=alt.Axis(format="~s", tickCount=6, grid=False, values=_ticks(longest)),
     )  # fmt: skip
     bars = (
-        alt.Chart(alt.Data(values=segments))
-        .mark_bar(cornerRadius=1.5, stroke="#FFFFFF", strokeOpacity=0.55, strokeWidth=0.6)
+        alt.Chart(alt.InlineData(values=segments))
+        .mark_bar(cornerRadius=1.5, stroke="#FFFFFF", strokeOpacity=0.4, strokeWidth=0.6)
         .encode(y=y, x=x, x2="end:Q", color=_colour(), tooltip=_PIECE)
     )
     parted = [row for row in notes if row["parted"] is not None]
-    place = alt.Chart(alt.Data(values=parted)).encode(y=y, x=alt.X("parted:Q"), tooltip=_NOTE)
+    place = alt.Chart(alt.InlineData(values=parted)).encode(y=y, x=alt.X("parted:Q"), tooltip=_NOTE)
     marks = place.mark_point(
         shape="diamond", filled=True, size=70, color="#FFFFFF", stroke="#1B2430", strokeWidth=1.6,
         opacity=1,
     )  # fmt: skip
     said = [row for row in notes if row["label"]]
     labels = (
-        alt.Chart(alt.Data(values=said))
+        alt.Chart(alt.InlineData(values=said))
         .mark_text(align="left", dx=9, fontSize=12)
         .encode(
             y=y, x=alt.X("end:Q"), text="label:N", tooltip=_NOTE,
             opacity=alt.condition("datum.avoidable", alt.value(1), alt.value(0.6)),
         )
     )  # fmt: skip
-    found: alt.LayerChart = alt.layer(bars, marks, labels).properties(
-        height=step * max(len(notes), 2) + 84
-    )
-    return found
+    return alt.layer(bars, marks, labels).properties(height=step * max(len(notes), 2) + 84)
 
 
 def _ticks(longest: int) -> list[int]:
