@@ -208,9 +208,7 @@ def told(finding: Row) -> list[str]:
         block = "" if place["block"] is None else f" block {place['block']}"
         label = f" ({place['label']})" if place["label"] else ""
         behind = (
-            ""
-            if place["tokens"] is None
-            else f", after {wording.counted(place['tokens'], 'token')}"
+            "" if not place["tokens"] else f", after {wording.counted(place['tokens'], 'token')}"
         )
         found.append(f"the prompts part at {wording.words(place['section'])}{block}{label}{behind}")
     for difference in finding.get("also") or ():

@@ -1,6 +1,7 @@
 """The sessions of a log, those that lost most first: a table to search, and to choose one from."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -30,13 +31,10 @@ def choose(why: Answer) -> Answer | None:
     if not found:
         empty("No such session", f"None of {len(rows):,} sessions has that in its id.")
         return None
-    chosen = _in_url(rows)
-    picked = _table(found[:_MOST], numbers.currency_of(why), chosen, wanted)
+    chosen = _in_url(found) or found[0]
+    _table(found[:_MOST], numbers.currency_of(why), chosen, wanted)
     if len(found) > _MOST:
         st.caption(f"The first {_MOST:,} of {len(found):,} sessions; search for the others.")
-    chosen = picked or chosen or found[0]
-    if picked is not None:
-        st.query_params[_KEY] = picked["session"] or ""
     return chosen
 
 
@@ -48,23 +46,26 @@ def _in_url(rows: Sequence[Answer]) -> Answer | None:
     return next((row for row in rows if (row["session"] or "") == named), None)
 
 
-def _table(
-    rows: Sequence[Answer], currency: str | None, chosen: Answer | None, wanted: str
-) -> Answer | None:
-    """Draw it; the row that was clicked."""
+def _table(rows: Sequence[Answer], currency: str | None, chosen: Answer, wanted: str) -> None:
+    """Draw it; a click names the session in the URL, which alone says what is chosen."""
+    key = f"sessions {wanted}"
     at = next((i for i, row in enumerate(rows) if row is chosen), None)
-    event: Any = st.dataframe(
+    st.dataframe(
         _styled(rows, currency),
         hide_index=True,
         height=min(_HEIGHT, 36 * (len(rows) + 1) + 2),
-        on_select="rerun",
-        selection_mode="single-row",
+        on_select=partial(_name_in_url, rows, key),
+        selection_mode="single-row-required",
         selection_default={"selection": {"rows": [0 if at is None else at]}},
-        key=f"sessions {wanted}",
+        key=key,
         alt="Sessions by money lost",
     )
-    picked = event.selection.rows
-    return rows[picked[0]] if picked and picked[0] < len(rows) else None
+
+
+def _name_in_url(rows: Sequence[Answer], key: str) -> None:
+    picked = st.session_state[key].selection.rows
+    if picked and picked[0] < len(rows):
+        st.query_params[_KEY] = rows[picked[0]]["session"] or ""
 
 
 def _styled(rows: Sequence[Answer], currency: str | None) -> Any:
