@@ -216,13 +216,22 @@ def told(finding: Row) -> list[str]:
         found.append("also " + (" or ".join(map(wording.words, names)) or "another difference"))
     for name, value in (finding.get("evidence") or {}).items():
         if name not in _SAID_ABOVE and value is not None:
-            found.append(f"{wording.words(name)}: {_shown(value)}")
+            found.append(_evidence(name, value))
     return found
 
 
 _SAID_ABOVE = frozenset(
     {"compared_with", "diverged_at_block", "diverged_at_tokens", "section", "label"}
 )
+
+
+def _evidence(name: str, value: object) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if name.endswith("_s_ago"):
+            return f"{wording.words(name.removesuffix('_s_ago'))} {wording.seconds(value)} ago"
+        if name.endswith("_s"):
+            return f"{wording.words(name.removesuffix('_s'))}: {wording.seconds(value)}"
+    return f"{wording.words(name)}: {_shown(value)}"
 
 
 def _shown(value: object) -> str:

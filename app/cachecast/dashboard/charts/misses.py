@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 
 from cachecast.dashboard.charts import AnyChart
-from cachecast.dashboard.theme import MISS
+from cachecast.dashboard.theme import LABEL, MISS
 
 Row = dict[str, Any]
 _NEUTRAL = "#8A94A0"  # what nobody can avoid; stands out from both backgrounds
@@ -36,7 +36,7 @@ def reason_bars(rows: list[Row], title: str) -> AnyChart:
             legend=alt.Legend(orient="top", title=None),
         )
     )  # fmt: skip
-    labels = base.mark_text(align="left", dx=6, fontSize=13).encode(text="label:N")
+    labels = base.mark_text(align="left", dx=6, fontSize=13, color=LABEL).encode(text="label:N")
     return alt.layer(bars, labels).properties(height=_BAR * len(rows) + 36)
 
 

@@ -6,9 +6,9 @@ import altair as alt
 
 from cachecast.dashboard.charts import AnyChart
 from cachecast.dashboard.charts.classes import class_scale
+from cachecast.dashboard.theme import LABEL
 
 Row = dict[str, Any]
-_RIBBON = ("read", "written", "fresh", "uncached")
 _BAR, _FEW = 17, 30  # pixels of a bar and its gap; fewer requests have thicker bars
 _LABELS = 1.38  # room behind the longest bar for what is written there
 
@@ -29,8 +29,8 @@ def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
     )  # fmt: skip
     bars = (
         alt.Chart(alt.InlineData(values=segments))
-        .mark_bar(cornerRadius=1.5, stroke="#FFFFFF", strokeOpacity=0.4, strokeWidth=0.6)
-        .encode(y=y, x=x, x2="end:Q", color=_colour(), tooltip=_PIECE)
+        .mark_bar(cornerRadius=1.5, stroke="#000000", strokeOpacity=0.45, strokeWidth=0.5)
+        .encode(y=y, x=x, x2="end:Q", color=_colour(segments), tooltip=_PIECE)
     )
     parted = [row for row in notes if row["parted"] is not None]
     place = alt.Chart(alt.InlineData(values=parted)).encode(y=y, x=alt.X("parted:Q"), tooltip=_NOTE)
@@ -41,7 +41,7 @@ def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
     said = [row for row in notes if row["label"]]
     labels = (
         alt.Chart(alt.InlineData(values=said))
-        .mark_text(align="left", dx=9, fontSize=12)
+        .mark_text(align="left", dx=9, fontSize=12, color=LABEL)
         .encode(
             y=y, x=alt.X("end:Q"), text="label:N", tooltip=_NOTE,
             opacity=alt.condition("datum.avoidable", alt.value(1), alt.value(0.6)),
@@ -57,11 +57,12 @@ def _ticks(longest: int) -> list[int]:
     return list(range(0, longest + 1, size))
 
 
-def _colour() -> alt.Color:
-    scale = class_scale()
+def _colour(segments: list[Row]) -> alt.Color:
+    scale = class_scale(segments)
     return alt.Color(
         "class:N", scale=scale,
-        legend=alt.Legend(orient="top", title=None, values=list(_RIBBON), symbolType="square"),
+        legend=alt.Legend(orient="top", title=None, symbolType="square",
+            symbolStrokeWidth=0),
     )  # fmt: skip
 
 
