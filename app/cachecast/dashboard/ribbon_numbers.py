@@ -13,7 +13,7 @@ from cachecast_pricing.money import to_decimal
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
 
 PAGE = 40  # requests that are drawn at once
-_CUTS = 300  # a piece shorter than this part of the longest prompt is joined to its neighbour
+_CUTS = 150  # a piece shorter than this part of the longest prompt is joined to its neighbour
 
 Row = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""Drilling down in a real browser: a click on a session shows its ribbon and names it in the URL."""
+"""Drilling down in a real browser: a click on a session shows its ribbon, the URL names it."""
 
 import json
 from collections.abc import Callable

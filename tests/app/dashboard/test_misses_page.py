@@ -151,8 +151,8 @@ def test_what_is_drawn_of_a_ribbon_keeps_every_token_and_has_a_bound() -> None:
 
     drawn = ribbon_numbers.segments([row], (0, 1))
 
-    # thinner than 30,000 / 300 = 100 tokens is joined to its neighbour
-    assert len(drawn) <= 2 * 300
+    # thinner than 30,000 / 150 = 200 tokens is joined to its neighbour
+    assert len(drawn) <= 2 * 150
     assert [drawn[0]["start"], drawn[-1]["end"]] == [0, 30_000]
     assert all(a["end"] == b["start"] for a, b in pairwise(drawn))
     assert sum(s["end"] - s["start"] for s in drawn if s["class"] == "read") == 20_000

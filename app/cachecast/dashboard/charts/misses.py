@@ -68,6 +68,6 @@ def heat_map(rows: list[Row], title: str, relative: bool) -> AnyChart:
                 alt.Tooltip("requests:N", title="misses"),
             ],
         )
-        .properties(height=30 * len(days) + 130)
+        .properties(height=30 * len(days) + 160)
     )  # fmt: skip
     return found

@@ -10,7 +10,7 @@ from cachecast.dashboard.theme import LABEL
 
 Row = dict[str, Any]
 _BAR, _FEW = 17, 30  # pixels of a bar and its gap; fewer requests have thicker bars
-_LABELS = 1.38  # room behind the longest bar for what is written there
+_LABELS = 1.5  # room behind the longest bar for what is written there
 
 
 def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
@@ -29,7 +29,7 @@ def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
     )  # fmt: skip
     bars = (
         alt.Chart(alt.InlineData(values=segments))
-        .mark_bar(cornerRadius=1.5, stroke="#000000", strokeOpacity=0.45, strokeWidth=0.5)
+        .mark_bar(cornerRadius=1.5, stroke="#000000", strokeOpacity=0.4, strokeWidth=0.4)
         .encode(y=y, x=x, x2="end:Q", color=_colour(segments), tooltip=_PIECE)
     )
     parted = [row for row in notes if row["parted"] is not None]
@@ -41,7 +41,7 @@ def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
     said = [row for row in notes if row["label"]]
     labels = (
         alt.Chart(alt.InlineData(values=said))
-        .mark_text(align="left", dx=9, fontSize=12, color=LABEL)
+        .mark_text(align="left", dx=9, fontSize=11.5, color=LABEL)
         .encode(
             y=y, x=alt.X("end:Q"), text="label:N", tooltip=_NOTE,
             opacity=alt.condition("datum.avoidable", alt.value(1), alt.value(0.6)),
