@@ -79,7 +79,7 @@ def words_on(app: AppTest) -> str:
         app.error,
         app.selectbox,
     )
-    html = [element.proto.body for element in app.get("html")]  # type: ignore[attr-defined]
+    html = [element.proto.body for element in app.get("html")]
     return "\n".join([*(str(element.value) for kind in blocks for element in kind), *html])
 
 
