@@ -21,12 +21,14 @@ class Question:
     """Something that may be asked; `answer` calls what the command line calls.
 
     The answer is a JSON document of the contract, or has the `path` of a run in the folder.
-    `name` is a part of file names, `doing` what a person reads meanwhile.
+    `name` is a part of file names, `doing` what a person reads meanwhile. What may hold text of a
+    prompt is not `kept` in the folder, only remembered until the server ends.
     """
 
     name: str
     doing: str
     answer: Callable[[Opened, Arguments, Folder, Report], Answer]
+    kept: bool = True
 
 
 class Answers:
@@ -53,6 +55,8 @@ class Answers:
         name = _name(question, about, arguments)
 
         def work(report: Report) -> Answer:
+            if not question.kept:
+                return question.answer(about, arguments, self.folder, report)
             kept = self.folder.kept("answers", name)
             if kept is not None and ("path" not in kept or Path(kept["path"]).exists()):
                 return kept
