@@ -39,7 +39,10 @@ class Change:
     """A change that changes nothing; the others override what they touch.
 
     `text` is how it was asked for. Use an instance once: `assumptions` may count what it did.
+    `keeps_turns`: a usual next turn (no settings, flags or content blocks) is the same after `log`.
     """
+
+    keeps_turns = False
 
     def __init__(self, text: str) -> None:
         self.text = text

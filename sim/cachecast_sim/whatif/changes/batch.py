@@ -13,6 +13,8 @@ from cachecast_sim.whatif.change import Change, ChangedLog
 class Batch(Change):
     """Batch prices, at the log's own times."""
 
+    keeps_turns = True
+
     def scenario(self, scenario: Scenario) -> Scenario:
         """The scenario at batch prices."""
         return replace(scenario, tier="batch")

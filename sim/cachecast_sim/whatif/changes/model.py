@@ -11,6 +11,8 @@ from cachecast_sim.whatif.change import Change
 class OtherModel(Change):
     """The same prompts under another model's rules and prices."""
 
+    keeps_turns = True
+
     def __init__(self, text: str, model: ModelRef) -> None:
         super().__init__(text)
         self.model = model
