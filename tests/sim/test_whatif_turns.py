@@ -1,5 +1,6 @@
 """What-ifs by the columnar path: the totals and every session's charge of the ordinary one."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from sim.token_logs import META, built, step
 
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.encode import batch_of
+from cachecast_datasets.request import Request
 from cachecast_datasets.turn_columns import turn_columns
 from cachecast_pricing.catalog import load_catalog
 from cachecast_sim.scenario import Scenario
@@ -58,7 +60,7 @@ def test_the_columnar_path_gives_what_the_ordinary_one_gives(
 
 def test_a_change_of_the_log_has_no_columnar_path() -> None:
     """Nothing is taken of the log then: the ordinary path reads it."""
-    untouched = iter([[]])
+    untouched: Iterator[list[Request]] = iter([[]])
 
     found = replay_turns(
         Scenario("s", CATALOG.resolve("claude-opus-5")), changes(("keep-alive=290x3",)), untouched,
