@@ -11,7 +11,7 @@ TORCH_ARGS ?=
 PYTEST_ARGS ?= -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types check bench validate docs validate-vllm dist install clean
+.PHONY: help demo test lint format types check bench validate docs screenshots validate-vllm dist install clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ validate: .venv/.all ## is the prediction true here? calibrate, simulate, replay
 # SERVE: see the head of the script; LOG: a log of token ids, else a made one.
 validate-vllm: .venv/.all ## a real vLLM against the simulator: make validate-vllm SERVE='command' [LOG=file]
 	$(BIN)/python replay/validate_vllm.py --serve '$(SERVE)' $(VALIDATE_ARGS) $(LOG)
+
+screenshots: .venv/.all ## every page of the dashboard into screenshots/, two widths, two themes (needs chromium)
+	PYTHONPATH=tests $(BIN)/python docs/take_screenshots.py screenshots
 
 docs: .venv/.all ## write docs/sql.md, docs/log-formats.md, the tables of docs/latency.md, the demo's log and its output anew
 	$(BIN)/python -m cachecast.results.documentation > docs/sql.md

@@ -48,7 +48,8 @@ def command(
                 f"the dashboard needs {name}, which is not installed: "
                 "pip install 'cachecast[dashboard]'"
             )
-    scenario_of(scenario, catalogue())
+    if scenario != OWN_MODELS:  # reading the catalogue takes a while
+        scenario_of(scenario, catalogue())
     if source is not None:
         _check(source)
     from cachecast.dashboard.launching import launch

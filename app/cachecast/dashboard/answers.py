@@ -30,11 +30,15 @@ class Question:
 
 
 class Answers:
-    """All answers of one server over one folder."""
+    """All answers of one server over one folder.
+
+    `chosen` has the path and the label of what was opened by hand, by its key.
+    """
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self.workshop = Workshop()
+        self.chosen: dict[str, tuple[Path, str]] = {}
 
     def open(self, path: Path, label: str) -> Work:
         """Opening a log or a run; `opened(work.answer)` is what came of it."""
@@ -61,6 +65,7 @@ class Answers:
     def empty(self) -> None:
         """Empty the folder and forget all answers."""
         self.workshop.forget()
+        self.chosen.clear()
         self.folder.empty()
 
 

@@ -13,16 +13,25 @@ from cachecast.dashboard.catalogue import OWN_MODELS, catalogue, models
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.page_list import PAGES, PageEntry
 from cachecast.dashboard.states import refused
+from cachecast.dashboard.theme import STYLE
 from cachecast.dashboard.work import fault
 from cachecast.scenarios import scenario_of
 from cachecast_datasets.errors import BadInput
 
+# drawn here: the browser would fetch an emoji or one of Streamlit's icons from a stranger's server
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
+    '<rect width="32" height="32" rx="7" fill="#0F7F68"/>'
+    '<path d="M6 22h20M6 16h14M6 10h8" stroke="#fff" stroke-width="4" stroke-linecap="round"/>'
+    "</svg>"
+)
 _OWN = "Each request's own model"
 
 
 def draw(arguments: Arguments) -> None:
     """One run of the script."""
-    st.set_page_config("cachecast", ":material/savings:", layout="wide")
+    st.set_page_config("cachecast", _ICON, layout="wide")
+    st.html(STYLE)
     answers = answers_in(arguments.folder)
     pages = [_page(entry, arguments, answers) for entry in PAGES]
     st.navigation(pages, position="top").run()

@@ -2,8 +2,10 @@
 
 import contextlib
 import socket
+import sys
 import threading
 import webbrowser
+from importlib import import_module
 from pathlib import Path
 
 from cachecast.dashboard.arguments import Arguments
@@ -12,6 +14,9 @@ from cachecast_datasets.errors import BadInput
 
 _SCRIPT = Path(__file__).parent / "script" / "cachecast_dashboard.py"
 _LARGEST_UPLOAD_MB = 500  # an upload is held in memory; larger logs are opened by path
+_HEAD_START_S = 0.2  # for the server: the browser then loads its own part for over a second
+# Beside a simulation each of the browser's many requests would wait 5 ms for its turn.
+_SWITCH_S = 0.0005
 
 
 def launch(arguments: Arguments, host: str, port: int, browser: bool) -> None:
@@ -19,7 +24,11 @@ def launch(arguments: Arguments, host: str, port: int, browser: bool) -> None:
     _check_free(host, port)
     from streamlit.web import bootstrap
 
-    threading.Thread(target=_warm, args=(arguments,), daemon=True, name="warm").start()
+    for function, words in ((_warm, (arguments,)), (_import_first_page, ())):
+        timer = threading.Timer(_HEAD_START_S, function, words)
+        timer.daemon = True
+        timer.start()
+    sys.setswitchinterval(_SWITCH_S)
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     if browser:
         threading.Timer(0.8, webbrowser.open, [url]).start()
@@ -77,4 +86,10 @@ def _warm(arguments: Arguments) -> None:
     work.wait()
     if work.answer is not None and "log" in work.answer:
         answers.ask(BILL, opened(work.answer), arguments.scenario)
-    import altair  # noqa: F401  the page needs it next
+
+
+def _import_first_page() -> None:
+    """What the first page needs next, while the browser loads its own part."""
+    import_module("cachecast.dashboard.frame")
+    import_module("cachecast.dashboard.pages.overview")
+    import_module("cachecast.dashboard.charts.classes")

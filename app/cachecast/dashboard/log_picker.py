@@ -16,9 +16,10 @@ _CHOSEN = "chosen input"  # in the session: (path, label), or None for none
 
 def current(answers: Answers, arguments: Arguments) -> Opened | None:
     """What the person has open; None if nothing is. A log that is still read ends the page."""
-    if _CHOSEN not in st.session_state:
-        first = arguments.source
-        st.session_state[_CHOSEN] = None if first is None else (first, first.name or str(first))
+    first = arguments.source
+    default = None if first is None else (first, first.name or str(first))
+    if _CHOSEN not in st.session_state:  # a reload keeps the log: the URL holds its hash
+        st.session_state[_CHOSEN] = answers.chosen.get(st.query_params.get("log", ""), default)
     chosen = st.session_state[_CHOSEN]
     if chosen is None:
         return None
@@ -27,7 +28,13 @@ def current(answers: Answers, arguments: Arguments) -> Opened | None:
         refused(work.problem or "it cannot be opened")
         welcome(answers)
         st.stop()
-    return opened(answer_or_stop(work, "Reading the log"))
+    now = opened(answer_or_stop(work, "Reading the log"))
+    if chosen == default:
+        st.query_params.pop("log", None)
+    else:
+        answers.chosen[now.key] = chosen
+        st.query_params["log"] = now.key
+    return now
 
 
 def welcome(answers: Answers) -> None:

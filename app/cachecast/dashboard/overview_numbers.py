@@ -43,7 +43,7 @@ def tiles(bill: Row) -> list[Tile]:
     """Paid, saved and the two hit rates of one scenario of `bill --json`."""
     charge = bill["charge"]
     hits = Tile(
-        "Read from the cache", wording.share(bill["token_hit_ratio"]),
+        "Tokens read", wording.share(bill["token_hit_ratio"]),
         f"{wording.tokens(bill['usage']['cache_read'])} of "
         f"{wording.tokens(bill['prompt_tokens'])} prompt tokens",
         "Prompt tokens billed at the read price, of all prompt tokens",
@@ -57,7 +57,7 @@ def tiles(bill: Row) -> list[Tile]:
         Tile("Charge", wording.money(charge["total"], currency), _between(charge), _CHARGE_HELP),
         Tile("Without a cache", wording.money(plain, currency), None, _WITHOUT_HELP),
         Tile(
-            "Saved by the cache" if saved >= 0 else "Lost by the cache",
+            "Cache saved" if saved >= 0 else "Cache lost",
             wording.money(abs(saved), currency),
             f"{wording.share(float(abs(saved) / plain))} of it" if plain else None,
         ),

@@ -7,7 +7,8 @@ from typing import Any
 from cachecast.dashboard.theme import CLASS_OF
 from cachecast.results import connect
 
-_SHORT = timedelta(days=4)  # up to here a trend is drawn by the hour
+# the longest span of a trend by the minute, by the hour
+_SPANS = (("minute", timedelta(hours=1)), ("hour", timedelta(days=4)))
 _CHARGES = ("fresh", "cache_read", "cache_write", "output")
 _TREND = """
     SELECT date_trunc(?, arrival) AS at, currency, count(*) AS requests,
@@ -20,7 +21,7 @@ Row = dict[str, Any]
 
 
 def trend(run: Path, scenario: str) -> tuple[str, list[Row], list[Row]]:
-    """The unit (`hour` or `day`), charges by class and time, hit ratios by time.
+    """The unit (`minute`, `hour` or `day`), charges by class and time, hit ratios by time.
 
     Charges have `at`, `class`, `amount` in the currency; ratios `at`, `ratio`, `requests`.
     """
@@ -32,7 +33,7 @@ def trend(run: Path, scenario: str) -> tuple[str, list[Row], list[Row]]:
         first, last = ends if ends is not None else (None, None)
         if not (isinstance(first, datetime) and isinstance(last, datetime)):
             return "hour", [], []
-        unit = "hour" if last - first <= _SHORT else "day"
+        unit = next((name for name, longest in _SPANS if last - first <= longest), "day")
         rows = connection.execute(_TREND, [unit, scenario]).fetchall()
     finally:
         connection.close()

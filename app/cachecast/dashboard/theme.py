@@ -20,6 +20,7 @@ CLASS_OF: Final[dict[str, str]] = {
     "storage": "storage", "cache_write_5m": "written", "cache_write_30m": "written",
     "cache_write_1h": "written", "cache_write_12h": "written", "cache_write_unknown": "written",
 }  # fmt: skip
+LABEL: Final = "#737C87"  # text marks in charts have no theme of their own; this reads on both
 ACCENT: Final = "#1AAD8D"
 MISS: Final = "#DE8254"
 BACKGROUNDS: Final = {"light": "#FFFFFF", "dark": "#0E1117"}
@@ -38,3 +39,9 @@ STREAMLIT_THEME: Final[dict[str, str | int]] = {
     "theme.metricValueFontSize": "1.3rem",
     "theme.baseFontSize": 15,
 }
+
+# Tiles side by side wrap where they would be squeezed; less air above the first line.
+STYLE: Final = """<style>
+.stMainBlockContainer { padding-top: 4.5rem; }
+[class*="st-key-tiles"] [data-testid="stColumn"] { min-width: 9.2rem; flex-basis: 9.2rem; }
+</style>"""

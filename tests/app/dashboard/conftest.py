@@ -1,18 +1,25 @@
-"""The dashboard in Streamlit's own test harness: no browser, no server."""
+"""The dashboard in Streamlit's own test harness, and in a real browser."""
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
 
+import dashboard_server
 import pytest
+from dashboard_server import Server, serving
+from dashboard_server import settle as settle_page
+from playwright.sync_api import Browser, Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from cachecast.dashboard.answers import Answers, answers_in
 from cachecast.dashboard.arguments import Arguments
+from cachecast.dashboard.opened import example_path
 
 SCRIPT = str(files("cachecast.dashboard") / "script" / "cachecast_dashboard.py")
 OpenApp = Callable[..., AppTest]
+Visit = Callable[..., Page]
 
 
 @pytest.fixture
@@ -52,3 +59,45 @@ def settled(app: AppTest, answers: Answers) -> AppTest:
         app.run()
         answers.workshop.settle()
     return app.run()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """A real browser. In CI one that is missing is a failure."""
+    path = dashboard_server.chromium()
+    if path is None:
+        if os.environ.get("CI"):
+            pytest.fail("no chromium on the PATH: .ci/run installs it")
+        pytest.skip("no chromium on the PATH")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, args=list(dashboard_server.CHROMIUM_FLAGS)
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The dashboard over the built-in example, one for all tests in a browser."""
+    folder = tmp_path_factory.mktemp("served")
+    with serving(folder, str(example_path()), "--as", "claude-opus-5") as served:
+        yield served
+
+
+@pytest.fixture
+def visit(chromium: Browser, server: Server) -> Iterator[Visit]:
+    """`visit("sql")`: that page in a tab of its own, once it stands still; `settle` waits again.
+
+    The example is open under claude-opus-5; `visit("misses?as=log")` says otherwise.
+    """
+    with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
+        context.set_default_timeout(60_000)
+
+        def open_page(address: str = "") -> Page:
+            page = context.new_page()
+            page.goto(f"{server.url}/{address}")
+            settle_page(page)
+            return page
+
+        yield open_page

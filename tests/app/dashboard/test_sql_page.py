@@ -114,7 +114,7 @@ def test_the_page_shows_the_first_question_answered_and_an_example_on_request(
 
     app.selectbox(key="sql example").set_value("by_reason")
     settle(app)
-    assert app.text_area[0].value.startswith("SELECT reason")
+    assert (app.text_area[0].value or "").startswith("SELECT reason")
     assert "ttl_expired" in app.dataframe[0].value["reason"].tolist()
 
 

@@ -5,21 +5,29 @@ from typing import Any
 import altair as alt
 
 from cachecast.dashboard.charts import AnyChart
-from cachecast.dashboard.theme import CLASS_COLOURS
+from cachecast.dashboard.theme import CLASS_COLOURS, LABEL
 
 Row = dict[str, Any]
 _BAR = 30
+_STEPS = {
+    "minute": ("utcyearmonthdatehoursminutes", 60_000),
+    "hour": ("utcyearmonthdatehours", 3_600_000),
+    "day": ("utcyearmonthdate", 86_400_000),
+}
 
 
-def class_scale() -> alt.Scale:
-    """The colour of each class, the same in every chart."""
-    return alt.Scale(domain=list(CLASS_COLOURS), range=list(CLASS_COLOURS.values()))
+def class_scale(rows: list[Row] | None = None) -> alt.Scale:
+    """The colour of each class, the same in every chart; of those in `rows`, for a legend."""
+    found = [
+        name for name in CLASS_COLOURS if rows is None or any(r["class"] == name for r in rows)
+    ]
+    return alt.Scale(domain=found, range=[CLASS_COLOURS[name] for name in found])
 
 
 def class_bars(rows: list[Row], title: str) -> AnyChart:
     """One bar a class, with its name before and its text and share behind it: no legend."""
     data = alt.InlineData(
-        values=[row | {"label": f"{row['text']}  {row['share']}"} for row in rows]
+        values=[row | {"label": f"{row['text']} · {row['share']}"} for row in rows]
     )
     most = max((row["amount"] for row in rows), default=1)
     base = alt.Chart(data).encode(
@@ -34,7 +42,7 @@ def class_bars(rows: list[Row], title: str) -> AnyChart:
     bars = base.mark_bar(height=_BAR * 0.66, cornerRadiusEnd=2).encode(
         color=alt.Color("class:N", scale=class_scale(), legend=None), tooltip=tooltip
     )
-    labels = base.mark_text(align="left", dx=6, fontSize=13).encode(text="label:N")
+    labels = base.mark_text(align="left", dx=6, fontSize=13, color=LABEL).encode(text="label:N")
     return alt.layer(bars, labels).properties(height=_BAR * len(rows) + 12)
 
 
@@ -47,7 +55,7 @@ def charge_over_time(rows: list[Row], unit: str, currency: str, relative: bool) 
             x=_time(unit, relative),
             y=alt.Y("sum(amount):Q", title=f"charge, {currency} per {unit}"),
             color=alt.Color(
-                "class:N", scale=class_scale(), legend=alt.Legend(orient="top", title=None),
+                "class:N", scale=class_scale(rows), legend=alt.Legend(orient="top", title=None),
             ),
             tooltip=[
                 alt.Tooltip("at:T", title=unit, format="%d %b %H:%M", formatType="utc"),
@@ -55,7 +63,7 @@ def charge_over_time(rows: list[Row], unit: str, currency: str, relative: bool) 
                 alt.Tooltip("amount:Q", title=currency, format=",.4~r"),
             ],
         )
-        .properties(height=220)
+        .properties(height=240)
     )  # fmt: skip
     return found
 
@@ -65,7 +73,7 @@ def hits_over_time(rows: list[Row], unit: str, relative: bool) -> AnyChart:
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=_time(unit, relative),
         y=alt.Y(
-            "ratio:Q", title="prompt tokens read", axis=alt.Axis(format="%"),
+            "ratio:Q", title="tokens read", axis=alt.Axis(format="%"),
             scale=alt.Scale(domain=[0, 1]),
         ),
         tooltip=[
@@ -77,15 +85,13 @@ def hits_over_time(rows: list[Row], unit: str, relative: bool) -> AnyChart:
     colour = CLASS_COLOURS["read"]
     line = base.mark_line(color=colour, interpolate="monotone")
     points = base.mark_circle(color=colour, size=36)
-    return alt.layer(line, points).properties(height=150)
+    return alt.layer(line, points).properties(height=190)
 
 
 def _time(unit: str, relative: bool) -> alt.X:
     """The time axis; a log of relative times counts its hours from its own zero."""
-    step = f"utc{'yearmonthdatehours' if unit == 'hour' else 'yearmonthdate'}"
+    step, milliseconds = _STEPS[unit]
     if not relative:
         return alt.X(f"{step}(at):T", title=f"{unit} of arrival, UTC")
-    milliseconds = 3_600_000 if unit == "hour" else 86_400_000
-    label = f"format(datum.value / {milliseconds}, 'd')"
-    axis = alt.Axis(labelExpr=label)
+    axis = alt.Axis(labelExpr=f"format(datum.value / {milliseconds}, 'd')")
     return alt.X(f"{step}(at):T", title=f"{unit}s from the log's zero", axis=axis)

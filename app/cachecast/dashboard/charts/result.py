@@ -28,19 +28,23 @@ def result_chart(x: Column, y: Column) -> AnyChart:
             alt.Tooltip("y:Q", title=f"{y.name} (y)", format=",.6~r"),
         ]
     )
-    value = {"title": y.name, "axis": alt.Axis(format="~s")}
+    number = alt.Axis(format="~s")
+    colour = _colour(y.name)
+    found: AnyChart
     if x.kind == "text":
-        return chart.mark_bar(color=_colour(y.name), cornerRadiusEnd=2).encode(
-            y=alt.Y("x:N", title=x.name, sort=None), x=alt.X("y:Q", **value)
+        found = chart.mark_bar(color=colour, cornerRadiusEnd=2).encode(
+            y=alt.Y("x:N", title=x.name, sort=None), x=alt.X("y:Q", title=y.name, axis=number)
         )
-    if x.kind == "time":
-        return chart.mark_line(color=_colour(y.name), point=True).encode(
+    elif x.kind == "time":
+        found = chart.mark_line(color=colour, point=True).encode(
             x=alt.X("utcyearmonthdatehoursminutes(x):T", title=f"{x.name}, UTC"),
-            y=alt.Y("y:Q", **value),
+            y=alt.Y("y:Q", title=y.name, axis=number),
         )
-    return chart.mark_circle(color=_colour(y.name), size=50).encode(
-        x=alt.X("x:Q", title=x.name), y=alt.Y("y:Q", **value)
-    )
+    else:
+        found = chart.mark_circle(color=colour, size=50).encode(
+            x=alt.X("x:Q", title=x.name), y=alt.Y("y:Q", title=y.name, axis=number)
+        )
+    return found
 
 
 def _colour(name: str) -> str:

@@ -13,6 +13,7 @@ from cachecast.dashboard.questions.bill import BILL
 from cachecast.dashboard.questions.run import RUN
 from cachecast.dashboard.questions.why import WHY
 from cachecast.dashboard.states import answer_or_stop, stop_with, when_done
+from cachecast.dashboard.tile_row import tile_row
 from cachecast.dashboard.work import Answer
 
 
@@ -50,12 +51,7 @@ def _bill(page: Page) -> Answer:
 
 
 def _tiles(bill: Answer) -> None:
-    found = numbers.tiles(bill)
-    for column, tile in zip(st.columns(len(found)), found, strict=True):
-        with column.container(border=True, height="stretch"):
-            st.metric(tile.label, tile.value, help=tile.help)
-            if tile.below:
-                st.caption(wording.plain(tile.below))
+    tile_row(numbers.tiles(bill), "bill")
     for sentence in numbers.warnings(bill):
         st.warning(wording.plain(sentence), icon=":material/info:")
 
