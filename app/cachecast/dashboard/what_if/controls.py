@@ -35,11 +35,10 @@ def controls(page: Page, was: Draft) -> Draft:
         side = _one("served by", "Served by", options, _API if was.fleet is None else _OWN)
         if side == _OWN:
             return Draft(fleet=fleet(was.fleet))
-        with st.container(horizontal=True, gap="medium"):
+        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
             model = _model(was.model)
             ttl = _lifetime(page, model, was.ttl)
             mark = _marks(was.mark)
-        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
             every_s, times, paying = _pings(was)
             batch = _toggle("batch", "Batch API", was.batch, "Batch prices at the log's own times")
         with st.expander("The prompts themselves, and every other change"):
@@ -182,12 +181,17 @@ def _choice(
     more: bool = False,
     help: str | None = None,
 ) -> Any:
-    """One of many; with `more` a text of one's own as well."""
-    key = _prepared(name, options, was, more)
-    return st.selectbox(
-        label, options, key=key, format_func=format_func, width=width, help=help,
-        accept_new_options=more,
+    """One of many; with `more` a text of one's own as well.
+
+    Streamlit takes a chosen None for nothing chosen, so it stands as an empty text.
+    """
+    values: list[Any] = ["" if option is None else option for option in options]
+    key = _prepared(name, values, "" if was is None else was, more)
+    found = st.selectbox(
+        label, values, key=key, width=width, help=help, accept_new_options=more,
+        format_func=lambda value: format_func(None if value == "" else value),
     )  # fmt: skip
+    return None if found == "" else found
 
 
 def _toggle(name: str, label: str, was: bool, help: str, *, disabled: bool = False) -> bool:

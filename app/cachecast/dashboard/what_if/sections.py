@@ -28,7 +28,7 @@ def result(answer: Answer) -> None:
         for tile in numbers.tiles(answer):
             colour = _colour(tile)
             st.metric(
-                tile.label, tile.value, tile.delta, delta_color=colour, border=True, width=205,
+                tile.label, tile.value, tile.delta, delta_color=colour, border=True, width=190,
                 help=tile.help,
             )  # fmt: skip
     for sentence in numbers.warnings(answer):
