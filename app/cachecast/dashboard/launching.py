@@ -85,11 +85,11 @@ def _warm(arguments: Arguments) -> None:
     work = answers.open(arguments.source, arguments.source.name or str(arguments.source))
     work.wait()
     if work.answer is not None and "log" in work.answer:
-        answers.ask(BILL, opened(work.answer), arguments.scenario)
+        answers.ask(BILL, opened(work.answer), arguments.scenario).wait()
+    import_module("cachecast.dashboard.charts.classes")  # drawn after the numbers
 
 
 def _import_first_page() -> None:
     """What the first page needs next, while the browser loads its own part."""
     import_module("cachecast.dashboard.frame")
     import_module("cachecast.dashboard.pages.overview")
-    import_module("cachecast.dashboard.charts.classes")

@@ -13,7 +13,7 @@ OpenApp = Callable[..., AppTest]
 
 
 def test_without_a_log_the_first_page_offers_the_example_a_path_and_a_drop(
-    open_app: OpenApp,
+    open_app: OpenApp, settle: Callable[[AppTest], AppTest]
 ) -> None:
     app = open_app()
 
@@ -21,7 +21,7 @@ def test_without_a_log_the_first_page_offers_the_example_a_path_and_a_drop(
     assert [b.label for b in app.button] == ["Open the built-in example", "Open the path"]
     assert [t.label for t in app.text_input] == ["Path of a log, a folder of transcripts, or a run"]
     app.button[0].click()
-    assert "the built-in example" in app.run().header[0].value
+    assert "the built-in example" in settle(app).header[0].value
 
 
 @pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.module)

@@ -10,9 +10,9 @@ from cachecast.dashboard.theme import CLASS_COLOURS, LABEL
 Row = dict[str, Any]
 _BAR = 30
 _STEPS = {
-    "minute": ("utcyearmonthdatehoursminutes", 60_000),
-    "hour": ("utcyearmonthdatehours", 3_600_000),
-    "day": ("utcyearmonthdate", 86_400_000),
+    "minute": ("utcyearmonthdatehoursminutes", 60_000, "%H:%M"),
+    "hour": ("utcyearmonthdatehours", 3_600_000, "%-d %b %H:%M"),
+    "day": ("utcyearmonthdate", 86_400_000, "%-d %b"),
 }
 
 
@@ -33,7 +33,7 @@ def class_bars(rows: list[Row], title: str) -> AnyChart:
     base = alt.Chart(data).encode(
         y=alt.Y("class:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False)),
         x=alt.X(
-            "amount:Q", title=title, scale=alt.Scale(domain=[0, most * 1.5]), axis=None,
+            "amount:Q", title=title, scale=alt.Scale(domain=[0, most * 2]), axis=None,
         ),
     )  # fmt: skip
     tooltip = [
@@ -83,15 +83,16 @@ def hits_over_time(rows: list[Row], unit: str, relative: bool) -> AnyChart:
         ],
     )  # fmt: skip
     colour = CLASS_COLOURS["read"]
-    line = base.mark_line(color=colour, interpolate="monotone")
+    line = base.mark_line(color=colour)
     points = base.mark_circle(color=colour, size=36)
     return alt.layer(line, points).properties(height=190)
 
 
 def _time(unit: str, relative: bool) -> alt.X:
     """The time axis; a log of relative times counts its hours from its own zero."""
-    step, milliseconds = _STEPS[unit]
+    step, milliseconds, format = _STEPS[unit]
     if not relative:
-        return alt.X(f"{step}(at):T", title=f"{unit} of arrival, UTC")
+        axis = alt.Axis(format=format, labelOverlap=True)
+        return alt.X(f"{step}(at):T", title=f"{unit} of arrival, UTC", axis=axis)
     axis = alt.Axis(labelExpr=f"format(datum.value / {milliseconds}, 'd')")
     return alt.X(f"{step}(at):T", title=f"{unit}s from the log's zero", axis=axis)
