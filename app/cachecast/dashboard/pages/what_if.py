@@ -12,7 +12,7 @@ from cachecast.dashboard.what_if import sections, state
 from cachecast.dashboard.what_if.controls import controls
 from cachecast.dashboard.what_if.draft import Draft, draft_of
 from cachecast.dashboard.what_if.kept import Kept, keep, without
-from cachecast.dashboard.what_if.numbers import AS_IT_IS
+from cachecast.dashboard.what_if.numbers import AS_IT_IS, as_it_is
 from cachecast.dashboard.work import Work
 
 _PATIENCE_S = 2.5  # most answers are there by then: old numbers stay until the new ones come
@@ -83,16 +83,15 @@ def _keeping(draft: Draft) -> None:
 def _shown(page: Page, draft: Draft) -> list[sections.Shown]:
     """The log as it is, the controls' scenario and the kept ones, as far as they are answered."""
     kept = state.kept()
-    wanted = [Kept(AS_IT_IS, "")]
-    if draft.text and draft.text not in [one.change for one in kept]:
-        wanted.append(Kept(_NOW, draft.text))
-    found: list[sections.Shown] = []
-    for one in (*wanted, *kept):
-        work = _ask(page, one.change)
-        if work.wait(0 if found else _PATIENCE_S) and work.answer is not None:
-            found.append((one, work.answer))
+    unkept = draft.text and draft.text not in [one.change for one in kept]
+    wanted = [*([Kept(_NOW, draft.text)] if unkept else []), *kept]
+    answers = [(one, _ask(page, one.change).answer) for one in wanted]
+    found = [(one, answer) for one, answer in answers if answer is not None]
+    first = _ask(page, draft.text).answer or next((answer for _, answer in found), None)
     _unanswered(page, kept)
-    return found
+    if first is None:
+        return []
+    return [(Kept(AS_IT_IS, ""), as_it_is(first)), *found]
 
 
 def _unanswered(page: Page, kept: Sequence[Kept]) -> None:

@@ -33,6 +33,11 @@ def changed(answer: Answer) -> Row | None:
     return scenarios[0] if scenarios else None
 
 
+def as_it_is(answer: Answer) -> Answer:
+    """The answer without its change: the baseline alone."""
+    return {**answer, "scenarios": []}
+
+
 def row_of(name: str, change: str, answer: Answer) -> Row:
     """One scenario in raw numbers, as it is exported. Money as text, unknown as None."""
     baseline, found = answer["baseline"], changed(answer)
@@ -69,7 +74,7 @@ def _share_of(found: Row, baseline: Row) -> float | None:
 def tiles(answer: Answer) -> list[Tile]:
     """Money, hits, tokens to prefill, who loses, and the first token of own servers."""
     row, found, baseline = row_of("", "", answer), changed(answer), answer["baseline"]
-    was = row_of("", "", {"baseline": baseline, "scenarios": []})
+    was = row_of("", "", as_it_is(answer))
     charge = wording.money(row["charge"], row["currency"])
     made = [
         Tile("Charge", charge, _money_delta(row), True, _CHARGE_HELP),
@@ -215,8 +220,8 @@ def table(rows: Sequence[Row]) -> list[Row]:
                 "%": _percent(row["charge_change_share"]),
                 "Read": wording.share(row["hit_share"]),
                 "To prefill": wording.short_tokens(row["prefill_tokens"]),
-                "Sessions better": _maybe(row["sessions_better"]),
-                "worse": _maybe(row["sessions_worse"]),
+                "Better": _maybe(row["sessions_better"]),
+                "Worse": _maybe(row["sessions_worse"]),
                 **({"First token p50": _time(row["ttft_p50_s"])} if timed else {}),
                 "What changes": row["change"] or "nothing",
             }

@@ -29,7 +29,7 @@ def result(answer: Answer) -> None:
             colour = _colour(tile)
             st.metric(
                 tile.label, tile.value, tile.delta, delta_color=colour, border=True, width=190,
-                help=tile.help,
+                height="stretch",                help=tile.help,
             )  # fmt: skip
     for sentence in numbers.warnings(answer):
         st.warning(wording.plain(sentence), icon=":material/info:")
