@@ -66,7 +66,8 @@ def side_by_side(rows: list[Row], currency: str) -> AnyChart:
     bars = base.mark_bar(height=_BAR * 0.6).encode(
         y=y,
         x=alt.X(
-            "amount:Q", stack="zero", title=f"charge, {currency}", axis=alt.Axis(format="~s", tickCount=6),
+            "amount:Q", stack="zero", title=f"charge, {currency}",
+            axis=alt.Axis(format="~s", tickCount=6),
             scale=alt.Scale(domain=[0, most * 1.2]),
         ),
         color=alt.Color("class:N", scale=_scale(_COLOURS), legend=_legend(rows)),
