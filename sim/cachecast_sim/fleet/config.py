@@ -25,7 +25,8 @@ class FleetTable(Strict, frozen=True):
 
     With `prefill_servers` and `decode_servers` the fleet is disaggregated and `servers` is not
     used. `loop` closed: a session's next request waits for the answer before it and its pause.
-    `router_balance`: see routers.RouterSettings.
+    `router_balance`: see routers.RouterSettings. `traffic`: requests come so many times as densely
+    as the log has them.
     """
 
     servers: _Count = 1
@@ -36,6 +37,7 @@ class FleetTable(Strict, frozen=True):
     prefill_servers: _Count | None = None
     decode_servers: _Count | None = None
     router_balance: _Count = 32
+    traffic: Annotated[float, msgspec.Meta(gt=0, le=1e9)] = 1.0
 
 
 class EngineTable(Strict, frozen=True):

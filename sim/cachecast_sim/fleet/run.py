@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cachecast_datasets.errors import BadInput
@@ -47,13 +48,13 @@ class FleetRun:
         self.skipped = 0  # requests without a prompt size
         self.engines: Sequence[VllmServer | SglangServer] = ()
         files = files or NoFiles()
-        self._kv = kv_size(config, files)
+        self.kv = kv_size(config, files)  # of one server
         self._content = JobMaker(config.engine.block_tokens, config.engine.ignore_output)
         self._pauses = Pauses()
         self._loop: ClosedLoop | None = None
         clairvoyant = any(tier.policy == "clairvoyant" for tier in config.tiers)
         self._uses = Uses() if clairvoyant else None
-        self._maker = ServerMaker(config, self._kv, files, self._uses, on_step)
+        self._maker = ServerMaker(config, self.kv, files, self._uses, on_step)
         self._world = FleetWorld(self._ended, self.timeline.sample)
         self._connect()
 
@@ -121,7 +122,7 @@ class FleetRun:
 
     def assumptions(self) -> list[str]:
         """What the run took for granted."""
-        found = [*self._kv.assumptions]
+        found = [*self.kv.assumptions]
         for latency in self._maker.latencies:
             found += latency.assumptions()
         seen = self._content.seen
@@ -144,6 +145,11 @@ class FleetRun:
                 f"{self._pauses.guessed:,} pauses between turns are unknown: the time between the "
                 "two arrivals is taken"
             )
+        if self.config.fleet.traffic != 1:
+            found.append(
+                f"the same requests come {self.config.fleet.traffic:g} times as densely (traffic): "
+                "so many more users would also need more cache for the same hits"
+            )
         if self.skipped:
             found.append(f"{self.skipped:,} requests without a prompt size were left out")
         return list(dict.fromkeys(found))
@@ -151,6 +157,7 @@ class FleetRun:
     def _served(self, requests: Iterable[Request]) -> Iterator[tuple[Job, Key, int]]:
         """(job, session and agent, pause before it) of each request that can be served."""
         closed = self.config.fleet.loop == "closed"
+        traffic = Fraction(str(self.config.fleet.traffic))
         make = self._content.job
         for request in requests:
             try:
@@ -160,6 +167,8 @@ class FleetRun:
                 continue
             except ContentError as problem:
                 raise BadInput(f"request {request.request_id}: {problem}") from None
+            if traffic != 1:
+                job.arrival_ns = round(job.arrival_ns / traffic)
             pause_ns = self._pauses.before(request) if closed else 0
             yield job, (request.session_id, request.agent_id), pause_ns
 
@@ -186,5 +195,5 @@ class FleetRun:
         world.connect(givers, ROUTERS[fleet.router](givers, settings))
         world.connect_decode(
             givers, takers, ROUTERS[fleet.decode_router](takers, settings),
-            [make.link() for _ in takers], self._kv.bytes_of_a_token("a transfer"),
+            [make.link() for _ in takers], self.kv.bytes_of_a_token("a transfer"),
         )  # fmt: skip

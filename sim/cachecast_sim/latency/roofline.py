@@ -98,7 +98,7 @@ class RooflineModel(LatencyModel):
         return found
 
     def _moved_ns(self, entries: Any, tokens: int) -> Any:
-        """Time to move weights and so many entries of a layer's KV cache: one number, or an array."""
+        """Time to move weights and so many entries of a layer's KV cache, of one step or many."""
         work, experts = self._work, self._shape.experts
         moved = work.fixed_bytes + entries * work.kv_layer_bytes
         if experts is None:
