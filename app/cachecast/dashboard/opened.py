@@ -42,7 +42,7 @@ class Opened:
     @property
     def relative(self) -> bool:
         """Whether times count from the log's own zero."""
-        return self.facts.get("time_origin", "relative") == "relative"
+        return bool(self.facts.get("time_origin", "relative") == "relative")
 
     def trace(self) -> Trace:
         """The log, opened. BadInput for a run, which holds no prompts."""

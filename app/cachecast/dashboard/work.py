@@ -13,6 +13,7 @@ Answer = dict[str, Any]  # a JSON document
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 _KEPT = 400  # ended pieces that are remembered
+_PATIENCE_S = 2.0  # for work that was cancelled
 _PAUSE_S = 0.02  # how often work behind looks whether it may go on
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,11 @@ class Work:
     def share(self) -> float:
         """How much is done, 0 to 1."""
         return min(1.0, self.done / self.total) if self.total else 0.0
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was asked to stop."""
+        return self._stop.is_set()
 
     def cancel(self) -> None:
         """Ask it to stop; it does so at its next report."""
@@ -115,28 +121,52 @@ class Workshop:
         thread.start()
         return work
 
-    def forget(self) -> None:
-        """Cancel what runs and remember nothing: the folder was emptied."""
+    def drop(self, key: Hashable) -> None:
+        """Cancel the work of that key and forget its answer."""
         with self._lock:
-            for work in self._known.values():
-                work.cancel()
+            work = self._known.pop(key, None)
+        if work is not None:
+            work.cancel()
+
+    def forget(self) -> None:
+        """Cancel all work, remember none, and wait a moment until it has let go of its files."""
+        with self._lock:
+            works = list(self._known.values())
             self._known.clear()
+        for work in works:
+            work.cancel()
+        for work in works:
+            work.wait(_PATIENCE_S)
 
     def settle(self) -> None:
         """Wait until all known work has ended."""
-        for work in list(self._known.values()):
+        with self._lock:
+            works = list(self._known.values())
+        for work in works:
             work.wait()
 
     def _run(self, work: Work, function: Callable[[Report], Answer], behind: bool) -> None:
-        with self._lanes[behind]:
-            if behind:
-                work.run(function, lambda: not self._in_front)
-                return
-            self._in_front += 1
+        lane = self._lanes[behind]
+        while not lane.acquire(timeout=_PAUSE_S):
+            if work.cancelled:  # it need not wait for its turn to end
+                break
+        else:
             try:
-                work.run(function, lambda: True)
+                self._run_in_lane(work, function, behind)
             finally:
-                self._in_front -= 1
+                lane.release()
+            return
+        work.run(function, lambda: True)
+
+    def _run_in_lane(self, work: Work, function: Callable[[Report], Answer], behind: bool) -> None:
+        if behind:
+            work.run(function, lambda: not self._in_front)
+            return
+        self._in_front += 1
+        try:
+            work.run(function, lambda: True)
+        finally:
+            self._in_front -= 1
 
     def _forget_some(self) -> None:
         ended = [key for key, work in self._known.items() if work.ended]

@@ -46,10 +46,11 @@ def read_info(path: Path) -> dict[str, Any]:
     return info
 
 
-def connect(path: Path) -> duckdb.DuckDBPyConnection:
+def connect(path: Path, *, memory_mib: int | None = None) -> duckdb.DuckDBPyConnection:
     """An in-memory database with the run's tables and views; it reads no file but the run's.
 
     The tables of every run exist even if the run has no file for them (then with no rows).
+    A query that needs more than `memory_mib` fails; by default DuckDB takes most of the machine's.
     """
     info = read_info(path)
     for name in info.get("tables") or ():
@@ -65,6 +66,8 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
     except duckdb.Error as problem:
         first = str(problem).strip().splitlines()[0]
         raise BadInput(f"{path}: the run is damaged, a table has other columns ({first})") from None
+    if memory_mib is not None:
+        connection.execute(f"SET memory_limit = '{memory_mib}MiB'")
     for setting in _SETTINGS:
         connection.execute(setting)
     return connection

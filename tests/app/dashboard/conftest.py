@@ -40,6 +40,12 @@ def open_app(answers: Answers, monkeypatch: pytest.MonkeyPatch, root: Path) -> O
     return run
 
 
+@pytest.fixture
+def settle(answers: Answers) -> Callable[[AppTest], AppTest]:
+    """`settle(app)` after a click: the page, once what it asked has been answered."""
+    return lambda app: settled(app, answers)
+
+
 def settled(app: AppTest, answers: Answers) -> AppTest:
     """The app after everything that it asked has been answered."""
     for _ in range(5):

@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from cachecast.dashboard.charts import AnyChart
 from cachecast.dashboard.theme import CLASS_COLOURS
 
 Row = dict[str, Any]
@@ -15,9 +16,11 @@ def class_scale() -> alt.Scale:
     return alt.Scale(domain=list(CLASS_COLOURS), range=list(CLASS_COLOURS.values()))
 
 
-def class_bars(rows: list[Row], title: str) -> alt.LayerChart:
+def class_bars(rows: list[Row], title: str) -> AnyChart:
     """One bar a class, with its name before and its text and share behind it: no legend."""
-    data = alt.Data(values=[row | {"label": f"{row['text']}  {row['share']}"} for row in rows])
+    data = alt.InlineData(
+        values=[row | {"label": f"{row['text']}  {row['share']}"} for row in rows]
+    )
     most = max((row["amount"] for row in rows), default=1)
     base = alt.Chart(data).encode(
         y=alt.Y("class:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False)),
@@ -32,14 +35,13 @@ def class_bars(rows: list[Row], title: str) -> alt.LayerChart:
         color=alt.Color("class:N", scale=class_scale(), legend=None), tooltip=tooltip
     )
     labels = base.mark_text(align="left", dx=6, fontSize=13).encode(text="label:N")
-    chart: alt.LayerChart = alt.layer(bars, labels).properties(height=_BAR * len(rows) + 12)
-    return chart
+    return alt.layer(bars, labels).properties(height=_BAR * len(rows) + 12)
 
 
-def charge_over_time(rows: list[Row], unit: str, currency: str, relative: bool) -> alt.Chart:
+def charge_over_time(rows: list[Row], unit: str, currency: str, relative: bool) -> AnyChart:
     """Stacked charges by class for each hour or day."""
-    found: alt.Chart = (
-        alt.Chart(alt.Data(values=rows))
+    found: AnyChart = (
+        alt.Chart(alt.InlineData(values=rows))
         .mark_bar()
         .encode(
             x=_time(unit, relative),
@@ -58,9 +60,9 @@ def charge_over_time(rows: list[Row], unit: str, currency: str, relative: bool) 
     return found
 
 
-def hits_over_time(rows: list[Row], unit: str, relative: bool) -> alt.LayerChart:
+def hits_over_time(rows: list[Row], unit: str, relative: bool) -> AnyChart:
     """The share of prompt tokens that were read, for each hour or day."""
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=_time(unit, relative),
         y=alt.Y(
             "ratio:Q", title="prompt tokens read", axis=alt.Axis(format="%"),
@@ -75,8 +77,7 @@ def hits_over_time(rows: list[Row], unit: str, relative: bool) -> alt.LayerChart
     colour = CLASS_COLOURS["read"]
     line = base.mark_line(color=colour, interpolate="monotone")
     points = base.mark_circle(color=colour, size=36)
-    found: alt.LayerChart = alt.layer(line, points).properties(height=150)
-    return found
+    return alt.layer(line, points).properties(height=150)
 
 
 def _time(unit: str, relative: bool) -> alt.X:
