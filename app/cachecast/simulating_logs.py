@@ -129,7 +129,7 @@ def _meta(run: FleetRun, bills: list[Bill], keep: Keep) -> dict[str, Any]:
         "normalised": clock_of(latency, FilesBeside(keep.fleet)),
         "fleet": fleet_json(run),
         "cache": {
-            "blocks_per_server": run.kv.blocks,
+            "blocks_per_server": run.blocks_per_server,
             "block_tokens": run.config.engine.block_tokens,
             "bytes_per_token": run.kv.bytes_per_token,
         },

@@ -22,6 +22,7 @@ CLASS_OF: Final[dict[str, str]] = {
 }  # fmt: skip
 ACCENT: Final = "#1AAD8D"
 MISS: Final = "#DE8254"
+SERVER: Final = "#2454E2"  # what own servers do; money and tokens keep their classes' colours
 BACKGROUNDS: Final = {"light": "#FFFFFF", "dark": "#0E1117"}
 
 # Streamlit's own options, so that both themes are ours and the person's system chooses.

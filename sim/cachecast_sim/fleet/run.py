@@ -12,7 +12,7 @@ from cachecast_sim.fleet.config import FleetConfig
 from cachecast_sim.fleet.content import ContentError, JobMaker, NoPrompt
 from cachecast_sim.fleet.eviction import Uses
 from cachecast_sim.fleet.job import Job
-from cachecast_sim.fleet.kv_size import kv_size
+from cachecast_sim.fleet.kv_size import kv_size, usable_blocks
 from cachecast_sim.fleet.routers import ROUTERS, RouterSettings
 from cachecast_sim.fleet.servers import ServerMaker
 from cachecast_sim.fleet.summary import NS, FleetTotals
@@ -76,6 +76,11 @@ class FleetRun:
             add(job)
             admitted(job)
             yield job
+
+    @property
+    def blocks_per_server(self) -> int:
+        """Those that hold tokens."""
+        return usable_blocks(self.config, self.kv)
 
     @property
     def gaps_ns(self) -> dict[int, int]:
