@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from cachecast_sim.fleet.break_even import break_even
+from cachecast_sim.fleet.config import CostTable
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.fleet.summary import (
@@ -39,7 +40,7 @@ def fleet_json(run: FleetRun) -> dict[str, Any]:
         "makespan_s": totals.makespan_s,
         "servers": run.config.servers,
         "gpu_hours": run.gpu_hours(),
-        "cost": cost_json(run),
+        "cost": cost_json(run.config.cost, run.gpu_time_ns),
         "misses": [
             {"reason": reason, "requests": totals.missed_requests[reason], "tokens": tokens}
             for reason, tokens in sorted(totals.misses.items(), key=lambda item: -item[1])
@@ -80,13 +81,11 @@ def _spread_json(found: Spread | None) -> dict[str, float] | None:
     return {"mean": found.mean, "p50": found.p50, "p90": found.p90, "p99": found.p99}
 
 
-def cost_json(run: FleetRun) -> dict[str, str] | None:
+def cost_json(table: CostTable | None, gpu_time_ns: int) -> dict[str, str] | None:
     """The GPUs' price over the makespan, exact; None where the fleet file names no price."""
-    cost = run.cost()
-    if cost is None:
+    if table is None:
         return None
-    total, currency = cost
-    return {"currency": currency, "total": format(total, "f")}
+    return {"currency": table.currency, "total": format(table.of(gpu_time_ns), "f")}
 
 
 def break_even_json(fleet: dict[str, Any], bill: dict[str, Any]) -> dict[str, Any]:

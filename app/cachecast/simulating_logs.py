@@ -128,6 +128,7 @@ def _meta(run: FleetRun, bills: list[Bill], keep: Keep) -> dict[str, Any]:
         "latency_folder": str(keep.fleet.resolve().parent),  # what its file is relative to
         "normalised": clock_of(latency, FilesBeside(keep.fleet)),
         "fleet": fleet_json(run),
+        "gpu_time_ns": run.gpu_time_ns,
         "cache": {
             "blocks_per_server": run.blocks_per_server,
             "block_tokens": run.config.engine.block_tokens,

@@ -11,6 +11,7 @@ from cachecast_sim.fleet.eviction import ORDERS
 from cachecast_sim.fleet.routers import ROUTERS
 from cachecast_sim.latency.fields import nearest
 
+_HOUR_NS = 3_600_000_000_000
 _Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 40)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 _Positive = Annotated[float, msgspec.Meta(gt=0, le=1e18)]
@@ -92,6 +93,11 @@ class CostTable(Strict, frozen=True):
     gpu_hour: str
     currency: str = "USD"
     gpus_per_server: _Count | None = None
+
+    def of(self, gpu_time_ns: int) -> Decimal:
+        """So many nanoseconds of one GPU, exact to 1e-12 of the currency."""
+        hours = Decimal(gpu_time_ns) / _HOUR_NS
+        return (hours * Decimal(self.gpu_hour)).quantize(Decimal("1e-12"))
 
 
 class FleetConfig(Strict, frozen=True):

@@ -15,7 +15,7 @@ from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.kv_size import kv_size, usable_blocks
 from cachecast_sim.fleet.routers import ROUTERS, RouterSettings
 from cachecast_sim.fleet.servers import ServerMaker
-from cachecast_sim.fleet.summary import NS, FleetTotals
+from cachecast_sim.fleet.summary import FleetTotals
 from cachecast_sim.fleet.tiers import Tier
 from cachecast_sim.fleet.timeline import Timeline
 from cachecast_sim.fleet.vllm.server import VllmServer
@@ -104,6 +104,14 @@ class FleetRun:
     def steps(self) -> int:
         return sum(engine.steps for engine in self.engines)
 
+    @property
+    def gpu_time_ns(self) -> int:
+        """The makespan of every GPU, added up."""
+        totals = self.totals
+        if totals.first_arrival_ns is None or not totals.completed:
+            return 0
+        return self.config.gpus * (totals.last_end_ns - totals.first_arrival_ns)
+
     def gpu_hours(self) -> float:
         """Every GPU of the fleet counts from the first arrival to the last end."""
         return self.config.gpus * self.totals.makespan_s / 3600
@@ -116,14 +124,7 @@ class FleetRun:
     def cost(self) -> tuple[Decimal, str] | None:
         """(total, currency) of the GPU hours, exact; None where the file names no price."""
         table = self.config.cost
-        if table is None:
-            return None
-        totals = self.totals
-        span_ns = 0
-        if totals.first_arrival_ns is not None and totals.completed:
-            span_ns = totals.last_end_ns - totals.first_arrival_ns
-        hours = Decimal(self.config.gpus * span_ns) / (3600 * NS)
-        return (hours * Decimal(table.gpu_hour)).quantize(Decimal("1e-12")), table.currency
+        return None if table is None else (table.of(self.gpu_time_ns), table.currency)
 
     def assumptions(self) -> list[str]:
         """What the run took for granted."""

@@ -45,7 +45,7 @@ def capacity_curve(curve: Row, marked: list[Row], simulated: float | None) -> An
 
 
 def life_curve(curve: Row, life_s: float | None) -> AnyChart:
-    """Hit tokens at each lifetime of a cache without limit; the fleet's own marked, if it has one."""
+    """Hit tokens at each lifetime of a cache without limit; the fleet's own marked."""
     x = alt.X(
         "ttl_s:Q", title="lifetime since the last use, without a limit of memory",
         scale=alt.Scale(type="log", nice=False),

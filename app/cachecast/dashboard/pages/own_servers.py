@@ -12,7 +12,7 @@ from cachecast.dashboard.own_servers_charts import costs, curves, distributions,
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.bill import BILL
 from cachecast.dashboard.questions.curve import CURVE
-from cachecast.dashboard.questions.fleet import FLEET, FLEET_FILE
+from cachecast.dashboard.questions.fleet import FLEET, FLEET_FILE, as_argument, priced
 from cachecast.dashboard.states import answer_or_stop, refused, stop_with, when_done
 from cachecast.dashboard.work import Answer, Work
 from cachecast.fleet_file import FilesBeside, fleet_of
@@ -46,13 +46,13 @@ def show(page: Page) -> None:
         refused(str(problem))
         st.stop()
     _command(page, text)
-    fleet = page.ask(FLEET, text, _stamp(config))
+    fleet = page.ask(FLEET, as_argument(config), _stamp(config))
     _cancel_the_last(fleet)
     bill = page.ask(BILL, page.scenario)
     curve = page.ask(CURVE, str(capacity["bytes_per_token"] or ""), *map(str, _marks(config)),
         behind=True)  # fmt: skip
     run = Path(answer_or_stop(fleet, FLEET.doing)["path"])
-    info = read_info(run)
+    info = priced(read_info(run), config.cost)
     _results(info, run, lambda: _bill_or_none(bill), config.fleet.traffic)
     st.subheader("How much memory buys how many hits")
     hits = info["fleet"]["token_hit_ratio"]
