@@ -94,7 +94,7 @@ def timelines(info: Answer, run: Path) -> None:
         with column.container(border=True, height="stretch"):
             of = "" if most is None else f", of {wording.tokens(most)}"
             st.markdown(f"**{title}{of}**")
-            chart = servers.timeline(rows, field, title.lower(), unit, most)
+            chart = servers.timeline(rows, field, title.lower(), unit)
             st.altair_chart(chart, width="stretch", alt=title)
 
 

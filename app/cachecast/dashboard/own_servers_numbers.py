@@ -122,7 +122,7 @@ def _p90(fleet: Row) -> str:
 
 def _digits(value: Decimal) -> str:
     """Three of them."""
-    return f"{value:.3g}" if value < 1000 else wording.tokens(round(value))
+    return f"{float(value):.3g}" if value < 1000 else wording.tokens(round(value))
 
 
 def distribution(found: Row, name: str, spread: Row | None) -> tuple[list[Row], list[Row]]:

@@ -15,7 +15,7 @@ _METRICS = (("TTFT", "ttft"), ("ITL", "itl"), ("E2E", "e2e"))
 
 
 def runs_in(folder: Path, command: str) -> list[str]:
-    """Names of the runs of `simulate` or `replay` in a folder, in order; at most 200 are looked at."""
+    """Names of the runs of `simulate` or `replay` in a folder, in order; of the first 200."""
     found = []
     for file in sorted(folder.glob("*/run.json"))[:_MOST_RUNS]:
         try:

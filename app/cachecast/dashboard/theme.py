@@ -23,6 +23,7 @@ CLASS_OF: Final[dict[str, str]] = {
 ACCENT: Final = "#1AAD8D"
 MISS: Final = "#DE8254"
 SERVER: Final = "#2454E2"  # what own servers do; money and tokens keep their classes' colours
+LABEL: Final = "#6F7B88"  # text in charts: altair's black is lost on the dark theme
 BACKGROUNDS: Final = {"light": "#FFFFFF", "dark": "#0E1117"}
 
 # Streamlit's own options, so that both themes are ours and the person's system chooses.

@@ -95,7 +95,7 @@ def bill(total: str = "2", currency: str = "USD", unpriced: int = 0) -> dict[str
 
 
 def test_the_break_even_is_cost_over_bill() -> None:
-    """8 / 2: four times the traffic; of a fleet at twice the log's traffic, eight times the log's."""
+    """8 / 2: four times the simulated traffic, of a fleet at twice the log's eight times that."""
     times, sentence, more = numbers.break_even(fleet(), bill(), 1.0)
     assert (times, more) == ("4 ×", 4.0)
     assert sentence.startswith("The API is cheaper. At 4 times this log's traffic")

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 
 from cachecast.dashboard.charts import AnyChart
-from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, MISS, SERVER
+from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, LABEL, MISS, SERVER
 from cachecast.dashboard.wording import share
 
 Row = dict[str, Any]
@@ -37,9 +37,9 @@ def capacity_curve(curve: Row, marked: list[Row], simulated: float | None) -> An
             named.mark_rule(color=SERVER, strokeDash=[3, 3]),
             named.mark_point(color=SERVER, filled=True, size=70, opacity=1).encode(y=_y()),
             # below the curve, where it has risen
-            named.mark_text(align="right", dx=-6, y=_HEIGHT - 14 - 18 * place).encode(
-                text="text:N"
-            ),
+            named.mark_text(
+                color=LABEL, align="right", dx=-6, y=alt.ExprRef(f"height - {14 + 18 * place}")
+            ).encode(text="text:N"),
         ]
     return alt.layer(*layers).properties(height=_HEIGHT)
 
@@ -58,7 +58,7 @@ def life_curve(curve: Row, life_s: float | None) -> AnyChart:
         base = alt.Chart(data).encode(x=x)
         layers += [
             base.mark_rule(color=SERVER, strokeDash=[3, 3]),
-            base.mark_text(align="left", dx=5, y=12).encode(text="text:N"),
+            base.mark_text(color=LABEL, align="left", dx=5, y=12).encode(text="text:N"),
         ]
     return alt.layer(*layers).properties(height=_HEIGHT)
 
@@ -93,5 +93,5 @@ def _level(ratio: float, text: str, colour: str, below: int) -> list[alt.Chart]:
     base = alt.Chart(alt.InlineData(values=[{"ratio": ratio, "text": text}])).encode(y=_y("ratio"))
     return [
         base.mark_rule(color=colour, strokeDash=[5, 4]),
-        base.mark_text(align="left", x=6, dy=below).encode(text="text:N"),
+        base.mark_text(color=LABEL, align="left", x=6, dy=below).encode(text="text:N"),
     ]

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 
 from cachecast.dashboard.charts import AnyChart
-from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, MISS, SERVER
+from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, LABEL, MISS, SERVER
 
 Row = dict[str, Any]
 _BAR = 30
@@ -34,8 +34,12 @@ def distribution(curve: list[Row], marks: list[Row], what: str, of: str) -> AnyC
     base = alt.Chart(alt.InlineData(values=marks)).encode(x=x, y=y)
     points = base.mark_point(color=SERVER, filled=True, size=60, opacity=1)
     # the curve goes up to the right: below it is free, and above it at the last quantile
-    below = base.transform_filter("datum.share < 0.95").mark_text(align="left", dx=7, dy=11)
-    above = base.transform_filter("datum.share > 0.95").mark_text(align="left", dx=2, dy=-11)
+    below = base.transform_filter("datum.share < 0.95").mark_text(
+        color=LABEL, align="left", dx=7, dy=11
+    )
+    above = base.transform_filter("datum.share > 0.95").mark_text(
+        color=LABEL, align="left", dx=2, dy=-11
+    )
     return alt.layer(
         line.encode(x=x, y=y, tooltip=tooltip), points.encode(tooltip=tooltip),
         below.encode(text="text:N"), above.encode(text="text:N"),
@@ -49,12 +53,12 @@ _PLAIN_LOG = (
 )
 
 
-def timeline(rows: list[Row], field: str, title: str, unit: str, limit: int | None) -> AnyChart:
-    """One lane for each server, all on one scale, whose top is `limit` or the largest value."""
+def timeline(rows: list[Row], field: str, title: str, unit: str) -> AnyChart:
+    """One lane for each server, all on one scale, whose top is the largest value of all."""
     servers = sorted({row["server"] for row in rows})
     if len(servers) > _MOST_LANES:
         return _heat_map(rows, field, title, unit, len(servers))
-    top = max(1, limit or max((row[field] for row in rows), default=0))
+    top = max(1, max((row[field] for row in rows), default=0))
     lanes = {server: len(servers) - 1 - place for place, server in enumerate(servers)}
     values = [
         {
@@ -65,7 +69,7 @@ def timeline(rows: list[Row], field: str, title: str, unit: str, limit: int | No
     ]  # fmt: skip
     peaks = [
         {
-            "lane": lane,
+            "lane": lane, "top": lane + 0.88,
             "text": f"server {server}: at most "
             f"{max(row[field] for row in rows if row['server'] == server):,}",
         }
@@ -83,7 +87,7 @@ def timeline(rows: list[Row], field: str, title: str, unit: str, limit: int | No
     areas = base.mark_area(color=SERVER, opacity=0.8, interpolate="step-after")
     named = alt.Chart(alt.InlineData(values=peaks)).encode(y="lane:Q")
     floors = named.mark_rule(color=CLASS_COLOURS["uncached"], opacity=0.5)
-    texts = named.mark_text(align="left", x=4, dy=-_LANE + 8).encode(text="text:N")
+    texts = named.mark_text(color=LABEL, align="left", x=4).encode(y="top:Q", text="text:N")
     return alt.layer(areas, floors, texts).properties(height=_LANE * len(servers))
 
 
@@ -131,5 +135,5 @@ def _bars(rows: list[Row], name: str, size: str, colour: str, more: list[str]) -
         tooltip=[f"{name}:N", "text:N", *(alt.Tooltip(f"{field}:Q", format=",") for field in more)],
     )  # fmt: skip
     bars = base.mark_bar(color=colour, height=_BAR * 0.6, cornerRadiusEnd=2)
-    texts = base.mark_text(align="left", dx=6, fontSize=12).encode(text="text:N")
+    texts = base.mark_text(color=LABEL, align="left", dx=6, fontSize=12).encode(text="text:N")
     return alt.layer(bars, texts).properties(height=_BAR * len(rows) + 8)
