@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from cachecast.fleet_file import FilesBeside, check_fleet, load_fleet
-from cachecast.fleet_report import fleet_json, row_json
+from cachecast.fleet_report import break_even_json, fleet_json, row_json
 from cachecast.output import json_line, notes, print_json
 from cachecast.progress import Report, progress
 from cachecast.simulating import Sink, Took, check_served, serve
@@ -97,7 +97,9 @@ def command(
             from cachecast.billing_report import bill_json
 
             api = [bill_json(bill, []) for bill in bills]
-        print_json({**fleet_json(run), "api": api})
+        fleet = fleet_json(run)
+        even = [break_even_json(fleet, bill) for bill in api]
+        print_json({**fleet, "api": api, "break_even": even})
         return
     from cachecast.fleet_table import print_fleet
 
