@@ -19,6 +19,7 @@ from cachecast.scenarios import scenarios_of
 from cachecast.simulating import Sink, Took, check_served, serve
 from cachecast.step_writer import StepSink
 from cachecast_datasets.importing import open_or_import
+from cachecast_datasets.prefix_blocks import shares_unknown
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
@@ -57,6 +58,8 @@ def serve_log(
         trace = open_or_import(list(logs), skip_bad=skip_bad, tmp_dir=tmp, progress=report)
         for warning in trace.warnings:
             notes.print(f"note: {warning}", markup=False)
+        if trace.rows and trace.meta.evidence == "counts":
+            raise shares_unknown(trace, ", ".join(map(str, logs)))
         writer = None if out is None else stack.enter_context(RunWriter(out, force))
         kept = None if writer is None else ServedSink(writer, fleet.stem)
         step_sink = StepSink(writer) if writer is not None and steps else None

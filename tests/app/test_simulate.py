@@ -235,7 +235,8 @@ def test_a_log_without_blocks_is_refused_with_what_it_lacks(
     )
     code, out, err = run_cli("simulate", counts, "--fleet", fleet)
     assert (code, out) == (2, "")
-    assert "expected a log that knows which prompts share what" in err
+    assert err.startswith(f"cachecast: {counts}: the log does not say what its prompts share"), err
+    assert run_cli("curve", counts)[2] == err
 
 
 def test_a_log_of_text_is_served_like_the_sketch_of_the_same_draw(
