@@ -86,8 +86,8 @@ class PrefixTree:
 
     def enter_partial(self, path: Path, block_id: int, low: int, high: int) -> tuple[Piece, int]:
         """The whole engine blocks [low, high) inside a log's partial last block, behind the whole
-        ones of `path`, and up to where an earlier prompt had them; 0 if none had. The id may be that
-        of a whole block of another prompt."""
+        ones of `path`, and up to where an earlier prompt had them; 0 if none had. The id may be
+        that of a whole block of another prompt."""
         if path:
             segment = path[-1][0]
             at = (low - segment.start) // self.blocks_per_id

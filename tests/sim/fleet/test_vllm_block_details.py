@@ -1,4 +1,4 @@
-"""What becomes of blocks on vLLM 0.32.0's scheduler (serving-semantics §1d, details 6 to 9), by hand.
+"""What becomes of blocks under vLLM 0.32.0's scheduler (serving-semantics §1d, 6 to 9), by hand.
 
 Engine blocks of 4 tokens and steps of 1 ms unless a test says otherwise.
 """
@@ -45,9 +45,9 @@ def test_detail_6_who_ends_in_a_step_lets_go_after_it_in_running_order(
 def test_detail_7_the_look_up_takes_the_oldest_copy_that_is_still_cached(
     outputs: tuple[int, int], others: list[Request], scheduled: int
 ) -> None:
-    """4 blocks. Two equal prompts share block 0 and have a block 1 each; at 1 ms one ends, the other
-    takes a third block and decodes until 5 ms. So the copy of the ended one is the only free block,
-    and the last request needs one beside its hits.
+    """4 blocks. Two equal prompts share block 0 and have a block 1 each; at 1 ms one ends, and the
+    other takes a third block and decodes until 5 ms. So the copy of the ended one is the only free
+    block, and the last request needs one beside its hits.
 
     If the older copy is held, that one is hit and the free one taken at 2 ms. If the older one is
     free, it is hit, and nothing is left to take before 5 ms; unless another request took it at

@@ -7,7 +7,7 @@ Engine blocks of 4 tokens and steps of 1 ms unless a test says otherwise.
 from collections.abc import Iterable
 
 import pytest
-from fleet_runs import Served, Setup, ask, ask_ids, linear, serve, steps_of_1_ms, times_ms
+from fleet_runs import Served, Setup, ask, linear, serve, steps_of_1_ms, times_ms
 from fleets import FIXED, asked
 from fleets import served as served_by
 
@@ -206,11 +206,13 @@ def test_detail_10_what_can_never_fit_is_rejected_on_arrival_and_the_rest_goes_o
     assert served.jobs[2].scheduled_ns == 1_000_000
 
 
-@pytest.mark.parametrize(("at_ms", "scheduled"), [(2.999, 3), (3, 3), (3.001, 4)])
+@pytest.mark.parametrize(
+    ("at_ms", "scheduled"), [(0.999, 1), (1, 1), (1.001, 2), (2.999, 3), (3, 3), (3.001, 4)]
+)
 def test_the_clock_arrivals_come_before_the_step_that_begins_at_their_moment(
     at_ms: float, scheduled: float
 ) -> None:
-    """Inside a stretch of decode steps, which the arrival cuts."""
+    """At the end of the first one's prompt at 1 ms, or inside its decode steps, which are cut."""
     served = run([ask(0, A[:4], output=30), ask(at_ms, B[:4])])
     assert times_ms(served) == [(0, 1, 30), (scheduled, scheduled + 1, scheduled + 1)]
 
