@@ -71,7 +71,7 @@ def test_the_steps_of_a_run_fill_its_time(
 ) -> None:
     """Three requests, none beside another: each 1 s of prefill and two steps of 10 ms."""
     run_cli("simulate", log, "--fleet", fleet, "--steps", "-o", tmp_path / "run")
-    asked = "select count(*) steps, sum(duration_ns) ns, sum(prefill_tokens) tokens from steps"
+    asked = "select count(*) steps, sum(duration_ns)::bigint ns, sum(prefill_tokens) tokens from steps"
     _, out, _ = run_cli("sql", tmp_path / "run", asked, "--json")
     # 1,536; 1,500 but for two shared blocks; 1,024 but for one
     tokens = 1536 + (1500 - 1024) + (1024 - 512)
