@@ -71,11 +71,11 @@ def test_the_steps_of_a_run_fill_its_time(
 ) -> None:
     """Three requests, none beside another: each 1 s of prefill and two steps of 10 ms."""
     run_cli("simulate", log, "--fleet", fleet, "--steps", "-o", tmp_path / "run")
-    asked = "select count(*) steps, sum(duration_ns)::bigint ns, sum(prefill_tokens) tokens from steps"
-    _, out, _ = run_cli("sql", tmp_path / "run", asked, "--json")
+    asked = "select count(*) steps, sum(duration_ns) ns, sum(prefill_tokens) tokens from steps"
+    _, out, _ = run_cli("sql", tmp_path / "run", asked, "--csv")
     # 1,536; 1,500 but for two shared blocks; 1,024 but for one
     tokens = 1536 + (1500 - 1024) + (1024 - 512)
-    assert json.loads(out) == [{"steps": 9, "ns": 3 * 1_020_000_000, "tokens": tokens}]
+    assert out.splitlines() == ["steps,ns,tokens", f"9,{3 * 1_020_000_000},{tokens}"]
 
 
 def test_a_run_that_exists_is_kept_and_a_fleet_file_that_is_a_folder_is_refused(
