@@ -20,6 +20,7 @@ from cachecast.scenarios import scenarios_of
 from cachecast.simulating import Sink, Took, check_served, serve
 from cachecast.step_writer import StepSink
 from cachecast_datasets.importing import open_or_import
+from cachecast_datasets.prefix_blocks import shares_unknown
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
@@ -71,6 +72,8 @@ def serve_log(
     trace = open_or_import(list(logs), skip_bad=skip_bad, tmp_dir=tmp, progress=report)
     for warning in trace.warnings:
         notes.print(f"note: {warning}", markup=False)
+    if trace.rows and trace.meta.evidence == "counts":
+        raise shares_unknown(trace, ", ".join(map(str, logs)))
     keep = None if out is None else Keep(out, force, steps, fleet, hash_inputs(logs))
     return serve_trace(trace, make_run, sinks, keep, scenarios, took, report)
 
