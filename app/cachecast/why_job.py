@@ -69,7 +69,7 @@ def ask(
             why.rows.append((row, finding))
     why.rows.sort(key=lambda answer: answer[0].outcome.ordinal)
     in_blocks = trace.meta.evidence in ("blocks", "text")
-    why.steps = next_steps(why.rollup, scenario, in_blocks)
+    why.steps = next_steps(why.rollup, in_blocks)
     why.assumptions = _assumptions(why, billing, trace, where)
     return why
 

@@ -239,6 +239,8 @@ def test_two_currencies_are_not_compared() -> None:
         ("batch=off", "batch=on"),
         ("prewarm=soon", "prewarm=5"),
         ("response=similar", "response=exact"),
+        ("response=exact:", "response=exact:SECONDS"),
+        ("response=exact:0", "response=exact:SECONDS, 1 to 999999999"),
         ("model=claude-opus-55", "claude-opus-5.5"),
         ("nothing=1", "unknown change 'nothing'"),
     ],
