@@ -92,7 +92,7 @@ def command(
     file = FittedFile(
         format=FORMAT, version=VERSION,
         engine=f"torch {version('torch')}, {device}, attention {attention}",
-        machine=f"{machine_name()}, {threads} thread{'s' if threads > 1 else ''} used",
+        machine=f"{machine_name(device)}, {threads} thread{'s' if threads > 1 else ''} used",
         model=f"{folder.resolve().name} ({spec})",
         created=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
         normalised=normalise, steps=found.steps, coefficients_s=found.coefficients,

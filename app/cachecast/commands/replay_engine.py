@@ -151,7 +151,7 @@ def _meta(
         "speed_up": options.speed_up,
         "normalised": options.normalise,
         "partial": partial,
-        "machine": machine_name(),
+        "machine": machine_name(options.device),
         "device": options.device,
         "threads": options.threads,
         "torch": version("torch"),
