@@ -87,6 +87,12 @@ class Replay:
         loop = ClosedLoop((t.job, t.key, t.pause_ns) for t in by_job.values())
         return self._run(_Scheduled(by_job, loop.first), loop)
 
+    def held_back(self) -> Iterator[Job]:
+        """What has ended and waited for a job before it, in log order; of use only where the loop
+        was broken off."""
+        for index in sorted(self._ended):
+            yield self._ended.pop(index)
+
     def _run(self, arrivals: "_InOrder | _Scheduled", loop: ClosedLoop | None) -> Iterator[Job]:
         clock = self._clock
         while True:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from cachecast_replay.clocks import VirtualClock
 from cachecast_replay.engine.records import RequestResult, StepPart, StepRecord
 from cachecast_replay.measuring import StepTime, Stopwatch
@@ -124,3 +126,23 @@ def test_a_step_is_counted_as_a_latency_model_counts_it() -> None:
     step = step_of(5, 100, StepTime(1, 1, None, None), record)
     assert (step.prefill_tokens, step.prefill_requests, step.prefill_pairs) == (3, 1, 36)
     assert (step.decode_requests, step.decode_context) == (2, 7 + 9)
+
+
+def test_what_ended_before_an_interruption_is_kept_though_an_earlier_request_still_ran() -> None:
+    """r0 puts out five tokens, r1 and r2 two and one; Ctrl-C comes in the fourth step."""
+    steps: list[Step] = []
+
+    def on_step(step: Step) -> None:
+        steps.append(step)
+        if len(steps) == 4:
+            raise KeyboardInterrupt
+
+    run = Replay(PaperEngine(), VirtualClock(), PaperStopwatch(), on_step)
+    jobs = run.open_loop([turn(0, 0, output=5), turn(1, 0, output=2), turn(2, 0, output=1)])
+    with pytest.raises(KeyboardInterrupt):
+        next(jobs)
+    kept = list(run.held_back())
+    assert [(job.index, job.status, job.end_ns) for job in kept] == [
+        (1, "ok", 2 * STEP_NS), (2, "ok", STEP_NS),
+    ]  # fmt: skip
+    assert list(run.held_back()) == []
