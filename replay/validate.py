@@ -66,8 +66,8 @@ class Check:
     def __init__(self, folder: Path, model: Path, device: str, *, raw: bool) -> None:
         self.folder = folder
         self.model = model
-        self.on = ("--engine", f"torch:{model}", "--device", device)
-        self.on += () if raw else ("--normalise",)
+        scale = () if raw else ("--normalise",)
+        self.on = ("--engine", f"torch:{model}", "--device", device, *scale)
 
     def cachecast(self, *arguments: str, codes: tuple[int, ...] = (0,)) -> str:
         """What a command prints. Ends the check if it fails."""

@@ -146,3 +146,17 @@ def test_what_ended_before_an_interruption_is_kept_though_an_earlier_request_sti
         (1, "ok", 2 * STEP_NS), (2, "ok", STEP_NS),
     ]  # fmt: skip
     assert list(run.held_back()) == []
+
+
+def test_in_a_closed_loop_a_rejected_turn_is_followed_by_the_next_as_in_the_simulator() -> None:
+    jobs, _ = replay(
+        turn(0, 0, prompt=101, key=("s", None)),
+        turn(1, 50, key=("s", None), pause_ns=7),
+        closed=True,
+    )
+    assert [(job.status, job.arrival_ns) for job in jobs] == [("rejected", 0), ("ok", 7)]
+
+
+def test_a_request_that_is_rejected_last_is_told_too() -> None:
+    jobs, _ = replay(turn(0, 0), turn(1, 10 * STEP_NS, prompt=101))
+    assert [job.status for job in jobs] == ["ok", "rejected"]
