@@ -126,7 +126,7 @@ def main() -> int:
         (folder / "model/config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
         model = (options.model or folder / "model").resolve()
         check = Check(folder, model, options.device)
-        found = check.calibrate(30 if options.quick else 100)
+        found = check.calibrate(30 if options.quick else 110)
         held = found["held_out"]
         print(f"{found['machine']}; {found['engine']}")
         print(
