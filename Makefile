@@ -11,7 +11,7 @@ TORCH_ARGS ?=
 PYTEST_ARGS ?= -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types check bench validate saving docs validate-vllm dist install clean
+.PHONY: help demo test lint format types check bench validate saving docs screenshots validate-vllm dist install clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ endif
 
 saving: .venv/.all ## TTFT of a long shared prefix, cold and warm: a table and saving.svg
 	$(BIN)/python replay/saving.py --chart saving.svg
+
+screenshots: .venv/.all ## every page of the dashboard into screenshots/, two widths, two themes (needs chromium)
+	PYTHONPATH=tests $(BIN)/python docs/take_screenshots.py screenshots
 
 docs: .venv/.all ## write docs/sql.md, docs/log-formats.md, the tables of docs/latency.md, the demo's log and its output anew
 	$(BIN)/python -m cachecast.results.documentation > docs/sql.md

@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cachecast_replay.server_logs import agent_log, sizes_log, step_model
+from cachecast_replay.server_logs import agent_log, longest_tokens, sizes_log, step_model
 from cachecast_replay.tiny_llama import write_tiny_llama
 
 FLEET = """\
@@ -65,10 +65,11 @@ def main() -> int:
         work = Path(folder)
         options.serve = options.serve or vllm_command(options.vllm, work / "tiny-llama")
         rows = _log_rows(options.log, options.speed_up)
+        longest = longest_tokens([*rows, *sizes_log(options.batch_tokens)])
         log = _write(work / "log.jsonl", rows)
         found = []
         for blocks in (options.large, options.small):
-            with serving(options, blocks, _longest(rows, options)) as url:
+            with serving(options, blocks, longest) as url:
                 case = Case(options, work, url, log, blocks)
                 found.append(case.sequential())
                 if blocks == options.small:
@@ -262,12 +263,6 @@ def _read(log: Path) -> list[dict[str, Any]]:
     if not rows or not all(isinstance(row, dict) and set(ROW) <= row.keys() for row in rows):
         _refuse(f"{log}: expected JSON lines with {', '.join(ROW)}")
     return rows
-
-
-def _longest(rows: Sequence[dict[str, Any]], options: argparse.Namespace) -> int:
-    """Tokens of the longest request: vLLM wants room for as many in its smallest cache."""
-    sent = [*rows, *sizes_log(options.batch_tokens)]
-    return max(len(row["prompt_token_ids"]) + int(row["output_len"]) for row in sent)
 
 
 def _refuse(sentence: str) -> NoReturn:

@@ -1,4 +1,5 @@
-"""Which runs may stand beside each other: of one log, on one kind of clock, at one speed."""
+"""Which runs may stand beside each other: of one log, on one kind of clock, at one speed, and where
+both were measured by the same means."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,8 +45,23 @@ def _speed(value: object) -> str:
     return f"had arrivals {value:g} times as fast" if isinstance(value, float) else f"{value}"
 
 
+def _device(value: object) -> str:
+    return f"ran on {value}"
+
+
+def _threads(value: object) -> str:
+    return f"ran with --threads {value}"
+
+
+def _loop(value: object) -> str:
+    return f"ran in {'a closed' if value == 'closed' else 'an open'} loop"
+
+
 _SAME = (
     ("clock", _clock, "replay both with one --clock"),
     ("normalised", _scale, "use --normalise for both calibrate and replay, or for neither"),
     ("speed_up", _speed, "replay both with one --speed-up"),
+    ("device", _device, "replay both with one --device"),
+    ("threads", _threads, "replay both with one --threads"),
+    ("loop", _loop, "replay both in one loop"),
 )

@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "calibrate": "calibrate",
     "compare": "compare",
     "curve": "curve",
+    "dashboard": "dashboard",
     "demo": "demo",
     "explain": "explain",
     "generate": "generate",

@@ -1,6 +1,7 @@
 """Predicted against measured as a chart, in Vega-Lite: one panel a metric, the identity line, and
 the band in which two replays of the same engine differ."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,30 +18,46 @@ Row = dict[str, Any]
 
 def spec(found: Comparison) -> Row:
     """TTFT, ITL and E2E of each request in milliseconds, both axes logarithmic."""
-    floor = found.floor
-    ttft, itl = (None, None) if floor is None else (floor.ttft, floor.itl)
-    metrics = [
-        ("TTFT", found.predicted.ttft_ns, found.measured.ttft_ns, ttft),
-        ("ITL", found.predicted.itl_ns, found.measured.itl_ns, itl),
-        ("E2E", found.predicted.e2e_ns, found.measured.e2e_ns, None),
-    ]
     return {
         "$schema": SCHEMA,
         "title": f"{len(found.measured)} requests, {found.mode.replace('_', '-')}: {found.verdict}",
-        "hconcat": [
-            _panel(name, predicted, measured, None if off is None else off.mean_abs_pct)
-            for name, predicted, measured, off in metrics
-        ],
+        "hconcat": [_panel(panel) for panel in panels(found)],
     }
 
 
-def _panel(name: str, predicted: Floats, measured: Floats, floor_pct: float | None) -> Row:
-    kept = np.isfinite(predicted) & np.isfinite(measured) & (measured > 0) & (predicted > 0)
-    points = [
-        {"predicted": float(p) / _MS, "measured": float(m) / _MS}
-        for p, m in zip(predicted[kept], measured[kept], strict=True)
+def panels(found: Comparison) -> list[Row]:
+    """What to draw of each metric: `name`, the `points` with the request's `id` and both times in
+    milliseconds, and the mean by which two replays differ (`floor_pct`, None if unknown)."""
+    floor = found.floor
+    ttft, itl = (None, None) if floor is None else (floor.ttft, floor.itl)
+    one, other = found.predicted, found.measured
+    metrics = [
+        ("TTFT", one.ttft_ns, other.ttft_ns, ttft),
+        ("ITL", one.itl_ns, other.itl_ns, itl),
+        ("E2E", one.e2e_ns, other.e2e_ns, None),
     ]
-    ends = sorted(value for point in points for value in point.values())
+    return [
+        {
+            "name": name,
+            "points": _times(one.ids, predicted, measured),
+            "floor_pct": None if off is None else off.mean_abs_pct,
+        }
+        for name, predicted, measured, off in metrics
+    ]
+
+
+def _times(ids: Sequence[str], predicted: Floats, measured: Floats) -> list[Row]:
+    """Of those that both axes, which are logarithmic, can show."""
+    kept = np.isfinite(predicted) & np.isfinite(measured) & (measured > 0) & (predicted > 0)
+    return [
+        {"id": ids[n], "predicted": float(predicted[n]) / _MS, "measured": float(measured[n]) / _MS}
+        for n in np.flatnonzero(kept).tolist()
+    ]
+
+
+def _panel(panel: Row) -> Row:
+    name, points, floor_pct = panel["name"], panel["points"], panel["floor_pct"]
+    ends = sorted(value for point in points for value in (point["predicted"], point["measured"]))
     line = [{"at": end} for end in ((ends[0], ends[-1]) if ends else ())]
     layers = [_points(name), _identity(line)]
     if floor_pct is not None:

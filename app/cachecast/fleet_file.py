@@ -21,18 +21,23 @@ def load_fleet(path: Path, overrides: Sequence[str]) -> FleetConfig:
         data = path.read_bytes()
     except OSError as problem:
         raise BadInput(f"{path}: cannot be read ({problem.strerror})") from None
+    try:
+        return fleet_of(data, overrides)
+    except BadInput as problem:
+        raise BadInput(f"{path}: {problem}") from None
+
+
+def fleet_of(data: bytes, overrides: Sequence[str] = ()) -> FleetConfig:
+    """The fleet that a file of these bytes describes. BadInput as above, without the place."""
     if len(data) > _LARGEST:
-        raise BadInput(f"{path}: has {len(data):,} bytes, expected a fleet file (TOML)")
+        raise BadInput(f"has {len(data):,} bytes, expected a fleet file (TOML)")
     try:
         tables = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as problem:  # no UTF-8, no TOML, a number of 5,000 digits
-        raise BadInput(f"{path}: is not TOML: {problem}") from None
+        raise BadInput(f"is not TOML: {problem}") from None
     for override in overrides:
         _set(tables, override)
-    try:
-        return fleet_config(tables)
-    except BadInput as problem:
-        raise BadInput(f"{path}: {problem}") from None
+    return fleet_config(tables)
 
 
 def check_fleet(path: Path, config: FleetConfig, files: "FilesBeside") -> None:

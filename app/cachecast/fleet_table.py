@@ -60,7 +60,7 @@ def _served(run: FleetRun, name: str) -> Table:
     table.add_row(
         tokens(totals.requests), tokens(totals.rejected), tokens(totals.prompt_tokens),
         share(totals.token_hit_ratio), tokens(run.preemptions), tokens(run.evicted_blocks),
-        _duration(totals.makespan_s), f"{run.gpu_hours():,.2f}",
+        duration(totals.makespan_s), f"{run.gpu_hours():,.2f}",
     )  # fmt: skip
     return table
 
@@ -75,7 +75,7 @@ def _latencies(run: FleetRun) -> Table:
     for label, found in rows:
         if found is not None:
             cells = (found.mean, found.p50, found.p90, found.p99)
-            table.add_row(label, *(_duration(value) for value in cells))
+            table.add_row(label, *(duration(value) for value in cells))
     return table
 
 
@@ -122,7 +122,7 @@ def _money(run: FleetRun, name: str, bills: Sequence[Bill]) -> Table:
     return table
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Three digits and a unit a person thinks in."""
     if seconds < 1:
         return f"{seconds * 1000:,.3g} ms"

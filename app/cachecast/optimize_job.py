@@ -22,10 +22,11 @@ from cachecast_sim.optimize.policy import (
 from cachecast_sim.optimize.reading import LayoutMaker
 from cachecast_sim.optimize.search import Judged, judged
 from cachecast_sim.scenario import Scenario
+from cachecast_sim.sessions import SessionKey
 from cachecast_sim.whatif.change import ChangedLog
 from cachecast_sim.whatif.changes.keep_alive import KeepAlive
 from cachecast_sim.whatif.compare import Difference, difference
-from cachecast_sim.whatif.replay import Replay, SessionKey, replay
+from cachecast_sim.whatif.replay import Replay, replay
 
 _IN_WORDS = ("text", "blocks")
 

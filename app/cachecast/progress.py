@@ -12,6 +12,10 @@ REFRESH_S = 0.1
 Report = Callable[[str, int, int], None]  # (what is being done, how much is done, of how much)
 
 
+def nothing_to_report(what: str, done: int, total: int) -> None:
+    """For work that nobody watches."""
+
+
 @contextlib.contextmanager
 def progress() -> Iterator[Report]:
     """A function to report progress with; nothing is shown where stderr is no terminal."""

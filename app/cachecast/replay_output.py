@@ -7,6 +7,16 @@ from pathlib import Path
 from cachecast.chart_file import check_chart, write_chart
 from cachecast.output import notes
 from cachecast.saving_chart import Point, spec
+from cachecast_datasets.importing import Progress, open_or_import
+from cachecast_datasets.trace import Trace
+
+
+def open_log(logs: Sequence[Path], tmp: Path, report: Progress) -> Trace:
+    """The log, and what reading it made of it is said."""
+    trace = open_or_import(list(logs), tmp_dir=tmp, progress=report)
+    for warning in trace.warnings:
+        notes.print(f"note: {warning}", markup=False)
+    return trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,28 @@
 """The `whatif` job: a log replayed as it is, then once for each `--change`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cachecast.cycle_collector import without_cycle_collector
 from cachecast.fleet_file import FilesBeside, check_fleet, load_fleet
-from cachecast.progress import Report
+from cachecast.progress import Report, nothing_to_report
 from cachecast.simulating import check_served, serve
-from cachecast.simulating_logs import requests_of
+from cachecast.simulating_logs import REPORT_EVERY, requests_of
 from cachecast_datasets.errors import BadInput
+from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
+from cachecast_datasets.turn_columns import COLUMNS as TURN_COLUMNS
+from cachecast_datasets.turn_columns import TurnColumns, turn_columns
 from cachecast_pricing.catalog import Catalog
 from cachecast_sim.billing import Billing
 from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.scenario import Scenario
+from cachecast_sim.sessions import SessionKey, session_key
 from cachecast_sim.whatif.change import Change, ChangedLog, check_evidence
 from cachecast_sim.whatif.changes import change_of
 from cachecast_sim.whatif.compare import Difference, difference
-from cachecast_sim.whatif.replay import Replay, SessionKey, replay, session_key
+from cachecast_sim.whatif.replay import Replay, replay, replay_turns
 
 FLEET = "fleet"
 
@@ -54,50 +59,113 @@ def changes_of(text: str, catalog: Catalog) -> list[Change] | Path:
     return [change_of(part, catalog, FLEET) for part in parts]
 
 
+class WhatIfs:
+    """A log under a scenario, whose changes are asked for one by one; its baseline runs once."""
+
+    def __init__(self, trace: Trace, scenario: Scenario, catalog: Catalog) -> None:
+        self.scenario = scenario
+        self._trace = trace
+        self._catalog = catalog
+        self._baseline: Replay | None = None
+        self._sessions: dict[str, SessionKey] | None = None
+
+    def baseline(self, report: Report = nothing_to_report) -> Replay:
+        """The log replayed as it is."""
+        if self._baseline is None:
+            self._baseline = self._replay(self.scenario, (), report)
+        return self._baseline
+
+    def change(self, text: str, report: Report = nothing_to_report) -> WhatIf | OwnFleet:
+        """One `--change` against the baseline.
+
+        Raises BadInput for what does not exist; EvidenceError where the log does not tell what a
+        change needs.
+        """
+        changes = self.checked(text)
+        if isinstance(changes, FleetRun):
+            serve(requests_of(self._trace, report), changes)
+            check_served(changes)
+            return OwnFleet(text, changes)
+        changed = self._replay(replace(self.scenario, name=text), changes, report)
+        return WhatIf(text, changed, difference(changed, self.baseline(report)))
+
+    def checked(self, text: str) -> list[Change] | FleetRun:
+        """What a `--change` asks for, without any work. BadInput for what does not exist."""
+        changes = changes_of(text, self._catalog)
+        if isinstance(changes, Path):
+            return _fleet(changes)
+        for change in changes:
+            check_evidence(change, self._trace.meta.evidence)
+        Billing(_after(self.scenario, changes), self._catalog, self._trace.meta)
+        return changes
+
+    def _replay(self, scenario: Scenario, changes: Sequence[Change], report: Report) -> Replay:
+        """By the columnar path where there is one."""
+        trace, catalog, meta = self._trace, self._catalog, self._trace.meta
+        with without_cycle_collector():
+            if trace.ours:
+                turns = _batches(trace, scenario.name, report)
+                fast = replay_turns(scenario, changes, turns, catalog, meta)
+                if fast is not None:
+                    return fast
+            if self._sessions is None:
+                self._sessions = session_keys(trace)
+            both = (scenario, _after(scenario, changes))
+            columns = {name for one in both for name in Billing(one, catalog, meta).columns()}
+            log = ChangedLog(_requests(trace, columns, scenario.name, report))
+            return replay(scenario, changes, log, catalog, meta, self._sessions)
+
+
 def whatifs_of(
     trace: Trace,
     scenario: Scenario,
     texts: Sequence[str],
     catalog: Catalog,
-    report: Report = lambda what, done, total: None,
+    report: Report = nothing_to_report,
 ) -> tuple[Replay, list[WhatIf | OwnFleet]]:
     """The replayed baseline, and each change against it.
 
     Raises BadInput before the first request for anything that a person named and that does not
     exist; EvidenceError where the log does not tell what a change needs.
     """
-    asked = [(text, changes_of(text, catalog)) for text in texts]
-    columns = set(Billing(scenario, catalog, trace.meta).columns())
-    fleets = {}
-    for text, changes in asked:
-        if isinstance(changes, Path):
-            fleets[text] = _fleet(changes)
-            continue
-        after = scenario
-        for change in changes:
-            check_evidence(change, trace.meta.evidence)
-            after = change.scenario(after)
-        columns |= set(Billing(after, catalog, trace.meta).columns())
-    sessions = session_keys(trace)
-
-    def run(name: str, number: int, changes: Sequence[Change]) -> Replay:
-        report(name, number, len(asked) + 1)
-        log = ChangedLog(trace.requests(columns=columns))
-        named = replace(scenario, name=name)
-        return replay(named, changes, log, catalog, trace.meta, sessions)
-
-    baseline = run(scenario.name, 0, ())
-    found: list[WhatIf | OwnFleet] = []
-    for number, (text, changes) in enumerate(asked, start=1):
-        if isinstance(changes, Path):
-            serve(requests_of(trace, report), fleets[text])
-            check_served(fleets[text])
-            found.append(OwnFleet(text, fleets[text]))
-        else:
-            changed = run(text, number, changes)
-            found.append(WhatIf(text, changed, difference(changed, baseline)))
-    report("done", len(asked) + 1, len(asked) + 1)
+    asked = WhatIfs(trace, scenario, catalog)
+    for text in texts:
+        asked.checked(text)
+    parts = len(texts) + 1
+    baseline = asked.baseline(_part(report, 0, parts))
+    found = [
+        asked.change(text, _part(report, number, parts)) for number, text in enumerate(texts, 1)
+    ]
+    report("done", parts, parts)
     return baseline, found
+
+
+def _after(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
+    for change in changes:
+        scenario = change.scenario(scenario)
+    return scenario
+
+
+def _part(report: Report, number: int, parts: int) -> Report:
+    """The progress of one part of several equally long ones."""
+    return lambda what, done, total: report(what, number * total + done, parts * total)
+
+
+def _batches(trace: Trace, name: str, report: Report) -> Iterator[TurnColumns | list[Request]]:
+    done = 0
+    for batch in trace.batches(TURN_COLUMNS):
+        report(name, done, trace.rows)
+        yield turn_columns(batch)
+        done += batch.num_rows
+
+
+def _requests(
+    trace: Trace, columns: Collection[str], name: str, report: Report
+) -> Iterator[Request]:
+    for done, request in enumerate(trace.requests(columns=columns)):
+        if done % REPORT_EVERY == 0:
+            report(name, done, trace.rows)
+        yield request
 
 
 def session_keys(trace: Trace) -> dict[str, SessionKey]:

@@ -78,7 +78,7 @@ def _fleet_json(one: OwnFleet, baseline: Replay) -> dict[str, Any]:
         "name": one.name,
         "model": "fleet",
         "usage": {name: classes.get(name, 0) for name in CLASSES},
-        "charge": cost_json(one.run),
+        "charge": cost_json(one.run.config.cost, one.run.gpu_time_ns),
         "prefill_tokens": prompt - hits,
         "delta": {
             "charge": money_text(fleet_delta(one, baseline)),

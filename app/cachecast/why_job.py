@@ -1,6 +1,6 @@
 """The `why` job: replay one scenario over a log, find the cause of each miss, add up."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cachecast.billing import REPORT_EVERY, matching_rows
@@ -17,6 +17,8 @@ from cachecast_sim.why.causes import Finding
 from cachecast_sim.why.observed_stop import observed_stop
 from cachecast_sim.why.remedies import Step, next_steps
 from cachecast_sim.why.rollup import Rollup
+
+FindingSink = Callable[[LedgerRow, Finding], None]
 
 
 @dataclass(slots=True)
@@ -43,9 +45,13 @@ def ask(
     texts: KeptTexts | None,
     where: str | None = None,
     keep_rows: bool = False,
+    sinks: Sequence[FindingSink] = (),
     report: Report = lambda what, done, total: None,
 ) -> Why:
-    """Why the requests of the log missed. EvidenceError for a log that has counts only."""
+    """Why the requests of the log missed. EvidenceError for a log that has counts only.
+
+    Each counted row goes to every sink in the order of `answers`, whether it missed or not.
+    """
     billing = Billing(scenario, catalog, trace.meta)
     check_evidence(billing)
     counted = None if where is None else matching_rows(trace, where)
@@ -56,12 +62,14 @@ def ask(
         if counted is not None and not counted[row.outcome.ordinal]:
             continue
         why.rollup.add(row, finding)
+        for sink in sinks:
+            sink(row, finding)
         missed = row.outcome.explanation.reason is not None or observed_stop(row) is not None
         if keep_rows and missed:
             why.rows.append((row, finding))
     why.rows.sort(key=lambda answer: answer[0].outcome.ordinal)
     in_blocks = trace.meta.evidence in ("blocks", "text")
-    why.steps = next_steps(why.rollup, scenario, in_blocks)
+    why.steps = next_steps(why.rollup, in_blocks)
     why.assumptions = _assumptions(why, billing, trace, where)
     return why
 

@@ -20,6 +20,15 @@ ENGINE_BLOCK_TOKENS = 16  # vLLM's default (0.32.0, config/cache.py)
 _CONTENT = ("text", "blocks")
 
 
+def shares_unknown(trace: Trace, name: str) -> EvidenceError:
+    """What to say of a log of counts, which knows no prompt; `name` is the log's in messages."""
+    return EvidenceError(
+        f"{name}: the log does not say what its prompts share (its evidence is "
+        f"{trace.meta.evidence}), expected a log with text, token ids or token blocks; "
+        "docs/log-formats.md lists them"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PrefixBlocks:
     """Some requests in order of arrival, as arrays.
@@ -56,11 +65,7 @@ class BlockLog:
         size, self.scopes = _size_and_scopes(trace, name)
         self.of_content = size is None and trace.meta.evidence in _CONTENT
         if size is None and not self.of_content and trace.rows:
-            raise EvidenceError(
-                f"{name}: the log does not say what its prompts share (its evidence is "
-                f"{trace.meta.evidence}), expected a log with text, token ids or token blocks; "
-                "docs/log-formats.md lists them"
-            )
+            raise shares_unknown(trace, name)
         # where the tokens are known, the log's own blocks are only one way to cut them
         self.of_tokens = trace.meta.evidence == "tokens" and wanted_tokens not in (None, size)
         own = None if self.of_tokens else size

@@ -24,10 +24,12 @@ class TurnColumns:
     """Parallel lists, one item a request; boundaries as flat lists from `starts` to `ends`."""
 
     __slots__ = (
-        *_SCALARS, "arrival_us", "ends", "hashes", "names", "positions", "rows", "starts", "tokens",
+        *_SCALARS, "arrival_us", "ends", "hashes", "ids", "names", "positions", "rows", "starts",
+        "tokens",
     )  # fmt: skip
 
     rows: int
+    ids: pa.StringArray
     arrival_us: list[int]
     first_token_s: list[float | None]
     end_s: list[float | None]
@@ -50,10 +52,14 @@ class TurnColumns:
     names: list[str]
     positions: list[int | None]
 
+    def request_id(self, row: int) -> str:
+        """The id of the row: few are asked for."""
+        return str(self.ids[row].as_py())
+
     def request(self, row: int) -> Request:
-        """The row as a Request (without its id)."""
+        """The row as a Request."""
         span = slice(self.starts[row], self.ends[row])
-        made = Request(request_id="", arrival_us=self.arrival_us[row])
+        made = Request(request_id=self.request_id(row), arrival_us=self.arrival_us[row])
         for name in _SCALARS:
             setattr(made, name, getattr(self, name)[row])
         made.boundaries = Boundaries(
@@ -76,6 +82,7 @@ def turn_columns(batch: pa.RecordBatch) -> TurnColumns | list[Request]:
         return list(requests_of(batch))
     made = TurnColumns()
     made.rows = batch.num_rows
+    made.ids = present["request_id"]
     made.arrival_us = scalars(present["arrival"])
     for name in _SCALARS:
         column = present.get(name)

@@ -30,15 +30,18 @@ class When:
 def parse_when(text: str | None, newest: date) -> When:
     """A date, or an RFC 3339 time with its zone; None is the newest date in the catalogue.
 
-    Raises BadInput for anything else.
+    Raises BadInput for anything else, and for a year out of `_YEARS`.
     """
     if text is None:
         note = f"no date given: priced at {newest}, the newest date in the catalogue"
         return When(datetime(newest.year, newest.month, newest.day, tzinfo=UTC), True, (note,))
     text = text.strip()
     moment = _moment(text)
-    if moment is None or moment.year not in _YEARS:
+    if moment is None:
         raise BadInput(f"date {text!r}, expected YYYY-MM-DD or a time like 2026-11-16T02:30:00Z")
+    if moment.year not in _YEARS:
+        first, last = _YEARS[0], _YEARS[-1]
+        raise BadInput(f"date {text!r}, expected a date from {first}-01-01 to {last}-12-31")
     if len(text) == len("2026-11-16"):
         return When(moment.replace(tzinfo=UTC), True)
     if moment.tzinfo is None:

@@ -4,8 +4,14 @@ import os
 import platform
 
 
-def machine_name() -> str:
-    """The processor's own name where the system tells it, and the cores this process may use."""
+def machine_name(device: str = "cpu") -> str:
+    """The processor's own name where the system tells it, and the cores this process may use;
+    before them the GPU's name for a `device` that is one."""
+    gpu = ""
+    if device.startswith("cuda"):
+        import torch
+
+        gpu = f"{torch.cuda.get_device_name(device)}, "
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
@@ -14,4 +20,4 @@ def machine_name() -> str:
     except OSError:
         pass  # another system: platform's word has to do
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{model}, {cores} core{'s' if cores != 1 else ''}"
+    return f"{gpu}{model}, {cores} core{'s' if cores != 1 else ''}"

@@ -88,33 +88,43 @@ class Replay:
         loop = ClosedLoop((t.job, t.key, t.pause_ns) for t in by_job.values())
         return self._run(_Scheduled(by_job, loop.first), loop)
 
+    def held_back(self) -> Iterator[Job]:
+        """What has ended and waited for a job before it, in log order; of use only where the loop
+        was broken off."""
+        for index in sorted(self._ended):
+            yield self._ended.pop(index)
+
     def _run(self, arrivals: "_InOrder | _Scheduled", loop: ClosedLoop | None) -> Iterator[Job]:
         clock = self._clock
         while True:
             for turn in arrivals.due(clock.now_ns()):
-                self._arrive(turn)
+                if self._rejects(turn) and loop is not None:
+                    loop.ended(turn.job, clock.now_ns(), arrivals.arrive_at)
             if self._live:
                 for job in self._step():
                     if loop is not None:
                         loop.ended(job, clock.now_ns(), arrivals.arrive_at)
             else:
                 next_ns = arrivals.next_ns()
-                if next_ns is None:
-                    break
-                clock.wait_until(next_ns)
-            while self._next in self._ended:
+                if next_ns is not None:
+                    clock.wait_until(next_ns)
+            while self._next in self._ended:  # rejected ones too, of which no step says anything
                 yield self._ended.pop(self._next)
                 self._next += 1
+            if not self._live and arrivals.next_ns() is None:
+                break
 
-    def _arrive(self, turn: Turn) -> None:
+    def _rejects(self, turn: Turn) -> bool:
+        """The turn arrives; whether it has ended with that."""
         job = turn.job
         self._engine.add(job.request_id, turn.prompt, len(turn.output), turn.output)
         result = self._engine.results.get(job.request_id)
         if result is None:
             self._live[job.request_id] = job
-            return
+            return False
         job.status = "rejected"
         self._ended[job.index] = job
+        return True
 
     def _step(self) -> list[Job]:
         """Run one step; the jobs that ended with it."""

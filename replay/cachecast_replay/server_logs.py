@@ -58,5 +58,11 @@ def step_model(rows: Sequence[Mapping[str, float]]) -> tuple[float, float]:
     return max(0.0, base_s), per_token_s
 
 
+def longest_tokens(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Of the longest request, its answer included: vLLM wants room for as many in its smallest
+    cache."""
+    return max(len(row["prompt_token_ids"]) + int(row["output_len"]) for row in rows)
+
+
 def _row(number: int, at_s: float, prompt: list[int], output: int) -> dict[str, Any]:
     return {"id": number, "arrival": at_s, "prompt_token_ids": prompt, "output_len": output}

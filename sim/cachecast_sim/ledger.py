@@ -18,7 +18,7 @@ from cachecast_sim.pricer import Moment, Pricer
 from cachecast_sim.provider import Outcome
 
 # From the hit upwards a prompt is written for long, then for short lives, then fresh.
-_WRITE_ORDER = (
+WRITE_ORDER = (
     "cache_write_12h", "cache_write_1h", "cache_write_30m", "cache_write_5m", "cache_write_unknown",
 )  # fmt: skip
 
@@ -185,7 +185,7 @@ def _spans(usage: Usage, prices: ClassPrices, read_price: int) -> list[tuple[int
     at = usage.cache_read
     spans = []
     if usage.cache_write:
-        for name in _WRITE_ORDER:
+        for name in WRITE_ORDER:
             tokens: int = getattr(usage, name)
             if tokens:
                 at += tokens

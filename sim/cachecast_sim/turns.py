@@ -11,13 +11,15 @@ from heapq import heappop, heappush
 from cachecast_datasets.request import Request
 from cachecast_datasets.turn_columns import TurnColumns
 from cachecast_pricing.charge import charge, without_cache
+from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.rules.next_turn import UsualRules
 from cachecast_pricing.rules.reasons import Segment
 from cachecast_pricing.rules.store import Plan
 from cachecast_pricing.usage import Usage
 from cachecast_sim.ledger import miss_costs, row_of
 from cachecast_sim.pricer import Moment, Pricer
-from cachecast_sim.provider import Desk, Waiting, first_token_us
+from cachecast_sim.provider import Desk, Outcome, Waiting, first_token_us
+from cachecast_sim.sessions import SessionKey, session_key, session_of
 from cachecast_sim.totals import Totals
 
 END_OF_TIME = 1 << 62
@@ -27,6 +29,7 @@ class TurnWorld:
     """One scenario with one model at one moment's prices; feed it batches, then take `totals`.
 
     Every band must have every price that a usual turn can need (`Billing.turns` sees to it).
+    Where `sessions` is a dict, what each session paid is added up in it.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class TurnWorld:
         marks_assumed: bool = False,
     ) -> None:
         self.totals = Totals()
+        self.sessions: dict[SessionKey, int] | None = None
         self.desk = Desk(lambda request: rules, first_token_s)
         self._rules = rules
         self._pricer = pricer
@@ -46,6 +50,7 @@ class TurnWorld:
         # per price band: requests, fresh, read, written short, written long, output, and how many
         # requests had new text and how many a tail
         self._sums = [[0] * 8 for _ in moment.bands]
+        self._unit_prices = [_unit_prices(prices) for _, prices in moment.bands]
         self._waiting: list[tuple[int, int, Plan | Waiting]] = []  # a heap by first token
         self._arrived = 0
         self._now = -1
@@ -90,10 +95,14 @@ class TurnWorld:
                 heappush(self._waiting, (now + delay, self._arrived, plan))
             else:
                 self._rules.store.write(plan, now)
-            self._count(plan.usage, total, columns.output_tokens[row])
+            paid = self._count(plan.usage, total, columns.output_tokens[row])
+            if self.sessions is not None:
+                name = "" if session is not None else columns.request_id(row)
+                self._pay(session_of(key[0], session, name), paid)
         self.desk.estimated_first_tokens += estimated
 
-    def _count(self, usage: Usage, total: int, output: int | None) -> None:
+    def _count(self, usage: Usage, total: int, output: int | None) -> int:
+        """One more usual turn; the picounits that it costs."""
         fresh, read, short, half, hour, half_day, _, _ = usage
         band = 0
         while total < self._bands[band][0]:
@@ -109,6 +118,22 @@ class TurnWorld:
         sums[5] += output or 0
         sums[6] += short + half + hour + half_day > 0
         sums[7] += fresh > 0
+        prices = self._unit_prices[band]
+        return (
+            fresh * prices[0] + read * prices[1] + (short + half) * prices[2]
+            + (hour + half_day) * prices[3] + (output or 0) * prices[4]
+        )  # fmt: skip
+
+    def _pay(self, session: SessionKey, paid: int) -> None:
+        assert self.sessions is not None
+        self.sessions[session] = self.sessions.get(session, 0) + paid
+
+    def _add(self, outcome: Outcome) -> None:
+        """What did not take the short way, row by row."""
+        row = row_of(outcome, self._pricer, self._marks_assumed)
+        self.totals.add(row)
+        if self.sessions is not None:
+            self._pay(session_key(row.request), 0 if row.charge is None else row.charge.total)
 
     def _advance(self, now_us: int) -> None:
         """Every response that starts up to `now_us`, before the first arrival of that moment."""
@@ -119,7 +144,7 @@ class TurnWorld:
             if isinstance(started, Plan):
                 write(started, at)
             else:
-                self.totals.add(row_of(started.start(at), self._pricer, self._marks_assumed))
+                self._add(started.start(at))
 
     def _ordinary(self, request: Request) -> None:
         """What the provider world does with a request."""
@@ -131,7 +156,7 @@ class TurnWorld:
         if isinstance(result, Waiting):
             heappush(self._waiting, (now + result.delay_us, ordinal + 1, result))
         else:
-            self.totals.add(row_of(result, self._pricer, self._marks_assumed))
+            self._add(result)
 
     def _add_up(self) -> None:
         """The usual turns, as if each had been added by itself: money is linear in tokens."""
@@ -153,3 +178,11 @@ class TurnWorld:
                 zip(costs, (with_new, with_tail), strict=True),
                 long_context=prices is not self._bands[-1][1],
             )  # fmt: skip
+
+
+def _unit_prices(prices: ClassPrices) -> tuple[int, int, int, int, int]:
+    """Picounits a token: fresh, read, short write, long write, output; 0 where no turn has any."""
+    short, long = prices.cache_write_5m, prices.cache_write_1h
+    if short is None:
+        short, long = prices.cache_write_30m, prices.cache_write_12h
+    return prices.fresh or 0, prices.cache_read or 0, short or 0, long or 0, prices.output or 0

@@ -88,6 +88,14 @@ def unstreamed(handler: Handler, body: Body) -> None:
     handler.plain(200, {"choices": [{"text": "a"}]})
 
 
+def a_page(handler: Handler, body: Body) -> None:
+    """What a gateway in front of a server may say of its troubles."""
+    handler.send_response(200)
+    handler.send_header("content-type", "text/html; charset=utf-8")
+    handler.end_headers()
+    handler.wfile.write(b"<html>busy</html>")
+
+
 def broken_length(handler: Handler, body: Body) -> None:
     """Promises more bytes than it sends."""
     handler.send_response(200)
@@ -104,6 +112,7 @@ def broken_length(handler: Handler, body: Body) -> None:
         (error_inside, "ended with an error: engine died", 0),
         (malformed, "sent what is no chunk of an answer", 1),
         (unstreamed, "answered with application/json instead of a stream", 1),
+        (a_page, "answered with text/html; charset=utf-8 instead of a stream", 1),
         (broken_length, "broke off: ", 1),
     ],
 )
@@ -157,3 +166,21 @@ def test_a_url_without_its_version_is_named(run_cli: RunCli, log: Path) -> None:
         url = server.url.removesuffix("/v1")
         said = refused(run_cli, log, "--endpoint", url, "--model", "tiny")
     assert said == f"{url} has no /models, expected a URL that ends in /v1\n"
+
+
+def test_a_redirect_is_not_followed_and_its_target_not_shown(
+    run_cli: RunCli, log: Path, tmp_path: Path
+) -> None:
+    def act(handler: Handler, body: Body) -> None:
+        if limit(body) == 4:
+            handler.refuse(307, "moved", location="http://elsewhere.example/v1?key=sk-hunter2")
+        else:
+            answer(handler, body)
+
+    with serving(act) as server:
+        replayed(run_cli, log, server, "-o", tmp_path / "run")
+    row = rows_of(run_cli, tmp_path / "run")[1]
+    assert (row["status"], row["retries"]) == ("error", 0)
+    assert row["error"] == (
+        "answered 307: a redirect, which is not followed; name the address that it leads to"
+    )

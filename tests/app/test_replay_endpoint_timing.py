@@ -89,7 +89,8 @@ def test_in_a_closed_loop_a_turn_waits_for_the_answer_before_it(
 def test_warm_up_and_reset_come_before_the_log_and_are_not_measured(
     run_cli: RunCli, log: Path
 ) -> None:
-    """A server that holds blocks a moment longer is asked again."""
+    """Known faults 25 and 39: a warm server against a cold simulation, and a slow first run. A
+    server that holds blocks a moment longer is asked again."""
     with serving(answer) as server:
         server.posts = {"/reset": [{"success": False}, {"success": True}]}
         options = ("--warm-up", 2, "--reset-cache", "/reset", "--concurrency", 1)

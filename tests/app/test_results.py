@@ -1,6 +1,7 @@
 """A run is a folder that is there whole, or not there at all."""
 
 import errno
+import importlib.metadata
 import json
 import os
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 from cachecast.results import RunWriter, connect, read_info
 from cachecast.results.schema import LEDGER, MISSES, REQUESTS, TABLES, requests_batch
 from cachecast.results.views import VIEWS
-from cachecast.results.writer import ROW_GROUP_ROWS, hash_inputs, is_run
+from cachecast.results.writer import ROW_GROUP_ROWS, hash_inputs, is_run, versions
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request_log import SCHEMA
 
@@ -42,6 +43,17 @@ def test_a_finished_run_has_its_tables_and_says_what_made_it(tmp_path: Path) -> 
     assert info["assumptions"] == []
     assert {"python", "cachecast", "duckdb", "pyarrow", "simpy"} <= set(info["versions"])
     assert pq.read_table(tmp_path / "run" / "numbers.parquet").num_rows == 3
+
+
+def test_a_plain_checkout_has_no_version_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name == "cachecast":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "1.2"
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    found = versions()
+    assert (found["cachecast"], found["numpy"]) == (None, "1.2")
 
 
 def test_two_runs_of_the_same_rows_are_the_same_bytes(tmp_path: Path) -> None:

@@ -96,6 +96,38 @@ def test_a_marker_that_openai_ignored_is_proven_by_translating_it(
     assert json.loads(out)["scenarios"][0]["delta"]["hit_tokens"] == 5000
 
 
+def test_each_models_own_rules_decide_what_a_mixed_log_is_offered(
+    run_cli: RunCli, write: Callable[..., Path]
+) -> None:
+    """Two hours' pause: Anthropic's callers can ping, OpenAI's cannot. Each lost 2,000 tokens."""
+    system: Item = ("system", "S", 2000, "5m")
+    lines = [line(at, system, model=model, session=model) for model in (OPUS, SOL)
+             for at in (0, 7200)]  # fmt: skip
+    found = steps(run_cli, write(*lines), "log")
+    assert {(tuple(s["causes"]), s["tokens"], s["change"]) for s in found} == {
+        (("ttl_expired",), 2000, "keep-alive=290x3:paying"), (("ttl_expired",), 2000, None),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("shared", "reason"), [(511, "below_minimum"), (512, "not_requested")])
+def test_a_shared_prefix_below_the_minimum_is_nobodys_fault_in_why_and_bill(
+    run_cli: RunCli, write: Callable[..., Path], shared: int, reason: str
+) -> None:
+    """Two sessions share a text without a marker; Opus 5 stores nothing below 512 tokens."""
+    log = write(
+        *(line(60 * n, ("system", "S", shared), ("user", f"Q{n}", 900, "5m"), session=f"s{n}")
+          for n in range(2))
+    )  # fmt: skip
+    for command in ("why", "bill"):
+        _, out, _ = run_cli(command, log, "--as", OPUS, "--json")
+        document = json.loads(out)
+        found = {
+            m["reason"]: m for m in document.get("misses") or document["scenarios"][0]["misses"]
+        }
+        assert found[reason]["tokens"] == shared
+        assert found[reason]["avoidable"] is (reason == "not_requested")
+
+
 def test_a_log_that_knows_token_blocks_only_is_sent_to_no_change_that_needs_more(
     run_cli: RunCli, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def test_ids_beyond_32_bits_stay_apart(write: Write) -> None:
     ],
 )  # fmt: skip
 def test_a_mooncake_fault_is_named(write: Write, line: Any, message: str | None) -> None:
+    """Known faults 28, 30, 32 and 33: each with its line, the value and what is expected."""
     path = write(mooncake(0, 1, []), line)
     if message is None:
         assert len(requests(path)) == 2

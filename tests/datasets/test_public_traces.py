@@ -117,10 +117,12 @@ def test_serving_sim_arrivals_are_nanoseconds_and_its_tokens_are_kept(read_text:
         ({"input_toks": 41}, "input_toks is 41, expected 40 as input_tok_ids has"),
         ({"output_toks": 1}, "output_toks is 1, expected 2 as output_tok_ids has"),
         ({"arrival_time_ns": -1}, "arrival_time_ns is -1, expected an integer >= 0"),
+        ({"arrival_time_ns": 13.7}, "arrival_time_ns is 13.7, expected an integer"),
         ({"input_tok_ids": [2**31]}, "input_tok_ids[0] is 2147483648, expected an integer"),
     ],
 )
 def test_a_serving_sim_fault_is_named(read_text: ReadText, more: Row, message: str) -> None:
+    """Known fault 33: no line number, 13.7 cut to 13, a negative arrival taken."""
     with pytest.raises(LogError) as caught:
         read_text(as_lines(sharegpt(), sharegpt(**more)))
     assert f" line 2: {message}" in str(caught.value)

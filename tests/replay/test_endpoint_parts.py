@@ -272,6 +272,7 @@ def answered(index: int, **more: Any) -> Answer:
 
 
 def test_totals_leave_unknown_hits_out_of_the_ratio_and_count_them() -> None:
+    """Known fault 13: one row without a cache detail blanked the ratio of all."""
     totals = AnswerTotals()
     totals.add(answered(0))
     totals.add(answered(1, hit_tokens=None))

@@ -21,6 +21,7 @@ def hashed(blocks: list[int], tokens: int, **more: Any) -> Request:
 
 
 def test_equal_block_ids_give_equal_tokens_and_others_do_not() -> None:
+    """Known fault 31: a trace without prompts is replayed with fixed tokens for each id."""
     first = MAKER.prompt(hashed([7, 8, 9], 12), 0)
     second = MAKER.prompt(hashed([7, 8, 5], 12), 1)
     assert len(first) == len(second) == 12

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from cachecast_replay.clocks import VirtualClock
 from cachecast_replay.engine.records import RequestResult, StepPart, StepRecord
 from cachecast_replay.measuring import StepTime, Stopwatch
@@ -124,3 +126,37 @@ def test_a_step_is_counted_as_a_latency_model_counts_it() -> None:
     step = step_of(5, 100, StepTime(1, 1, None, None), record)
     assert (step.prefill_tokens, step.prefill_requests, step.prefill_pairs) == (3, 1, 36)
     assert (step.decode_requests, step.decode_context, step.held_tokens) == (2, 7 + 9, 24)
+
+
+def test_what_ended_before_an_interruption_is_kept_though_an_earlier_request_still_ran() -> None:
+    """r0 puts out five tokens, r1 and r2 two and one; Ctrl-C comes in the fourth step."""
+    steps: list[Step] = []
+
+    def on_step(step: Step) -> None:
+        steps.append(step)
+        if len(steps) == 4:
+            raise KeyboardInterrupt
+
+    run = Replay(PaperEngine(), VirtualClock(), PaperStopwatch(), on_step)
+    jobs = run.open_loop([turn(0, 0, output=5), turn(1, 0, output=2), turn(2, 0, output=1)])
+    with pytest.raises(KeyboardInterrupt):
+        next(jobs)
+    kept = list(run.held_back())
+    assert [(job.index, job.status, job.end_ns) for job in kept] == [
+        (1, "ok", 2 * STEP_NS), (2, "ok", STEP_NS),
+    ]  # fmt: skip
+    assert list(run.held_back()) == []
+
+
+def test_in_a_closed_loop_a_rejected_turn_is_followed_by_the_next_as_in_the_simulator() -> None:
+    jobs, _ = replay(
+        turn(0, 0, prompt=101, key=("s", None)),
+        turn(1, 50, key=("s", None), pause_ns=7),
+        closed=True,
+    )
+    assert [(job.status, job.arrival_ns) for job in jobs] == [("rejected", 0), ("ok", 7)]
+
+
+def test_a_request_that_is_rejected_last_is_told_too() -> None:
+    jobs, _ = replay(turn(0, 0), turn(1, 10 * STEP_NS, prompt=101))
+    assert [job.status for job in jobs] == ["ok", "rejected"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cachecast_replay.server_logs import agent_log, sizes_log, step_model
+from cachecast_replay.server_logs import agent_log, longest_tokens, sizes_log, step_model
 
 
 def test_the_made_log_is_the_same_every_time_and_its_sessions_grow() -> None:
@@ -23,6 +23,12 @@ def test_the_prompts_that_are_timed_share_nothing() -> None:
     sizes = sorted(len(row["prompt_token_ids"]) for row in rows)
     assert (sizes[0], sizes[-1], len(sizes)) == (32, 2048, 24)
     assert len({tuple(row["prompt_token_ids"][:32]) for row in rows}) == 24
+
+
+def test_the_longest_request_counts_with_its_answer() -> None:
+    sizes = ((6, 1), (3, 5))  # prompt and answer
+    rows = [{"prompt_token_ids": [1] * size, "output_len": more} for size, more in sizes]
+    assert longest_tokens(rows) == 8
 
 
 def test_the_step_model_is_the_slope_of_ttft_and_the_decode_step() -> None:

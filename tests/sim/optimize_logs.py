@@ -18,9 +18,10 @@ from cachecast_sim.optimize.policy import Policy
 from cachecast_sim.optimize.reading import LayoutMaker
 from cachecast_sim.optimize.search import Judged, judged
 from cachecast_sim.scenario import Scenario
+from cachecast_sim.sessions import session_key
 from cachecast_sim.whatif.change import Change, ChangedLog
 from cachecast_sim.whatif.changes.keep_alive import KeepAlive
-from cachecast_sim.whatif.replay import Replay, replay, session_key
+from cachecast_sim.whatif.replay import Replay, replay
 
 CATALOG: Catalog = load_catalog()
 

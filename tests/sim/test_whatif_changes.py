@@ -8,10 +8,11 @@ from sim.optimize_logs import CATALOG, from_sketch, scenario
 
 from cachecast_datasets.errors import BadInput, EvidenceError
 from cachecast_datasets.request import Request
+from cachecast_sim.sessions import session_key
 from cachecast_sim.whatif.change import ChangedLog, check_evidence
 from cachecast_sim.whatif.changes import change_of
 from cachecast_sim.whatif.compare import Difference, difference
-from cachecast_sim.whatif.replay import Replay, replay, session_key
+from cachecast_sim.whatif.replay import Replay, replay
 
 # Opus 5, picounits a token: input 5, read 0.5, written 6.25 (5m) and 10 (1h) dollars a million
 FRESH, READ, SHORT, LONG, OUTPUT = 5_000_000, 500_000, 6_250_000, 10_000_000, 25_000_000
@@ -238,6 +239,8 @@ def test_two_currencies_are_not_compared() -> None:
         ("batch=off", "batch=on"),
         ("prewarm=soon", "prewarm=5"),
         ("response=similar", "response=exact"),
+        ("response=exact:", "response=exact:SECONDS"),
+        ("response=exact:0", "response=exact:SECONDS, 1 to 999999999"),
         ("model=claude-opus-55", "claude-opus-5.5"),
         ("nothing=1", "unknown change 'nothing'"),
     ],

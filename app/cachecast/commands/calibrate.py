@@ -2,6 +2,8 @@
 
 import datetime
 import itertools
+import math
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
@@ -50,10 +52,19 @@ def command(
 
     Example:  cachecast calibrate --engine torch:model --max-new-tokens 64 -o latency.toml
     """
+    if not math.isfinite(seconds):
+        raise BadInput(f"--seconds {seconds}: expected a finite number")
     if out.exists() and not force:
         raise BadInput(f"{out}: exists already; give another name, or --force")
     if not out.resolve().parent.is_dir():
         raise BadInput(f"{out}: the folder {out.resolve().parent} does not exist; make it first")
+    try:
+        with tempfile.TemporaryFile(dir=out.resolve().parent):
+            pass  # before the minutes of work
+    except OSError as problem:
+        raise BadInput(f"{out}: cannot be written: {problem.strerror}") from None
+    if out.is_dir():
+        raise BadInput(f"{out}: is a folder, expected the name of a file")
     folder = engine_folder(spec)
     limits = Limits(max_new_tokens, max_sequences, max_context)
     block_tokens = 16
@@ -92,7 +103,7 @@ def command(
     file = FittedFile(
         format=FORMAT, version=VERSION,
         engine=f"torch {version('torch')}, {device}, attention {attention}",
-        machine=f"{machine_name()}, {threads} thread{'s' if threads > 1 else ''} used",
+        machine=f"{machine_name(device)}, {threads} thread{'s' if threads > 1 else ''} used",
         model=f"{folder.resolve().name} ({spec})",
         created=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
         normalised=normalise, steps=found.steps, coefficients_s=found.coefficients,

@@ -11,12 +11,11 @@ from cachecast.endpoint_table import after, answers_json, print_answers
 from cachecast.endpoint_writer import AnswerSink, answer_row
 from cachecast.output import counted, notes, print_json, print_json_line
 from cachecast.progress import progress
-from cachecast.replay_output import ReplayOutput
+from cachecast.replay_output import ReplayOutput, open_log
 from cachecast.results import RunWriter
 from cachecast.results.writer import hash_inputs
 from cachecast.saving_chart import Point
 from cachecast_datasets.errors import BadInput
-from cachecast_datasets.importing import open_or_import
 from cachecast_replay.endpoint.answers import Answer, AnswerTotals
 from cachecast_replay.machine import machine_name
 
@@ -44,7 +43,7 @@ def replay_endpoint(
         writer = None
         if wanted.out is not None:  # before the work: the place may be taken
             writer = stack.enter_context(RunWriter(wanted.out, wanted.force))
-        trace = open_or_import(list(logs), tmp_dir=tmp, progress=report)
+        trace = open_log(logs, tmp, report)
         sink = None if writer is None else AnswerSink(writer, run.address.base)
 
         def on_answer(answer: Answer) -> None:

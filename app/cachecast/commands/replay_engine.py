@@ -15,7 +15,7 @@ from cachecast.fleet_report import row_json
 from cachecast.fleet_writer import MeasuredSink
 from cachecast.output import print_json, print_json_line
 from cachecast.progress import progress
-from cachecast.replay_output import ReplayOutput
+from cachecast.replay_output import ReplayOutput, open_log
 from cachecast.replay_table import measured_json, print_measured
 from cachecast.replaying import COLUMNS, turns_of
 from cachecast.results import RunWriter
@@ -23,7 +23,7 @@ from cachecast.results.writer import hash_inputs
 from cachecast.saving_chart import Point
 from cachecast.step_writer import StepSink
 from cachecast_datasets.errors import BadInput
-from cachecast_datasets.importing import Progress, open_or_import
+from cachecast_datasets.importing import Progress
 from cachecast_datasets.trace import Trace
 from cachecast_replay.clocks import RealClock, VirtualClock
 from cachecast_replay.machine import machine_name
@@ -78,22 +78,29 @@ def replay_engine(logs: tuple[Path, ...], options: EngineOptions, wanted: Replay
         writer = None
         if wanted.out is not None:  # before the work: the place may be taken
             writer = stack.enter_context(RunWriter(wanted.out, wanted.force))
-        trace = open_or_import(list(logs), tmp_dir=tmp, progress=report)
+        trace = open_log(logs, tmp, report)
         engine = _warm_engine(folder, config, options, report)
         jobs_sink = None if writer is None else MeasuredSink(writer, options.spec)
         steps_sink = None if writer is None else StepSink(writer)
         replay = _replay(engine, options, steps_sink)
+
+        def keep(job: Job) -> None:
+            kept.add(job, wanted)
+            report("replaying", kept.totals.requests, trace.rows)
+            if jobs_sink is not None:
+                jobs_sink(job)
+
         try:
             for job in _jobs(replay, engine, trace, config, options.speed_up):
-                kept.add(job, wanted)
-                report("replaying", kept.totals.requests, trace.rows)
-                if jobs_sink is not None:
-                    jobs_sink(job)
+                keep(job)
         except KeyboardInterrupt:
             partial = True
+            for job in replay.held_back():
+                keep(job)
         if not kept.totals.requests:
             raise BadInput("no request was replayed: interrupted, or the log has no prompt sizes")
-        meta = _meta(logs, options, partial, measured_json(kept.totals, replay.steps))
+        measured = measured_json(kept.totals, replay.steps)
+        meta = _meta(logs, options, config.fleet.loop, partial, measured)
         if writer is not None and jobs_sink is not None and steps_sink is not None:
             jobs_sink.flush()
             steps_sink.flush()
@@ -140,7 +147,7 @@ def _jobs(
 
 
 def _meta(
-    logs: tuple[Path, ...], options: EngineOptions, partial: bool, found: dict[str, Any]
+    logs: tuple[Path, ...], options: EngineOptions, loop: str, partial: bool, found: dict[str, Any]
 ) -> dict[str, Any]:
     """What `run.json` says of how it was measured, and the totals."""
     return {
@@ -151,9 +158,10 @@ def _meta(
         "speed_up": options.speed_up,
         "normalised": options.normalise,
         "partial": partial,
-        "machine": machine_name(),
+        "machine": machine_name(options.device),
         "device": options.device,
         "threads": options.threads,
+        "loop": loop,
         "torch": version("torch"),
         "fleet": found,
     }

@@ -11,10 +11,11 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from cachecast.fleet_file import FilesBeside, check_fleet, load_fleet
-from cachecast.fleet_report import fleet_json, row_json
+from cachecast.fleet_report import break_even_json, fleet_json, row_json
 from cachecast.output import json_line, notes, print_json
 from cachecast.progress import Report, progress
 from cachecast.simulating import Sink, Took, check_served, serve
+from cachecast_datasets.errors import BadInput
 from cachecast_datasets.streaming import OutOfOrder, stream
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.run import FleetRun
@@ -61,6 +62,8 @@ def command(
 
     Example:  cachecast simulate log.jsonl --fleet fleet.toml --set engine.blocks=4000
     """
+    if out is None:
+        _check_without_run(steps, bool(models) and per_request)
     files = FilesBeside(fleet_path)
     config = load_fleet(fleet_path, overrides)
     check_fleet(fleet_path, config, files)  # what is wrong with it is said before the log is read
@@ -97,7 +100,9 @@ def command(
             from cachecast.billing_report import bill_json
 
             api = [bill_json(bill, []) for bill in bills]
-        print_json({**fleet_json(run), "api": api})
+        fleet = fleet_json(run)
+        even = [break_even_json(fleet, bill) for bill in api]
+        print_json({**fleet, "api": api, "break_even": even})
         return
     from cachecast.fleet_table import print_fleet
 
@@ -105,6 +110,16 @@ def command(
     notes.print(said)
     if out is not None:
         notes.print(f'written to {out}; ask it with: cachecast sql {out} "select * from served"')
+
+
+def _check_without_run(steps: bool, unseen_bill: bool) -> None:
+    """BadInput for what was asked but would go nowhere."""
+    if steps:
+        raise BadInput("--steps: expected -o RUN too, whose table they are")
+    if unseen_bill:
+        raise BadInput(
+            "--as: --per-request does not show the bill, expected one of them or -o RUN too"
+        )
 
 
 def _streamed(

@@ -1,8 +1,6 @@
 """`cachecast sql`: questions to a run in SQL."""
 
 import csv
-import datetime
-import json
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
@@ -17,6 +15,7 @@ from rich.table import Table
 
 from cachecast.output import notes, print_json_line
 from cachecast.results import connect
+from cachecast.results.values import distinct, plain, sentence_of, text_of
 from cachecast.results.views import VIEWS
 from cachecast_datasets.errors import BadInput
 
@@ -49,19 +48,19 @@ def command(run: Path, query: str | None, as_json: bool, as_csv: bool, limit: in
         result = connection.execute(_CATALOGUE if query is None else query)
         if result is None or result.description is None:
             raise BadInput("SQL: the query is empty; for instance: SELECT * FROM by_scenario")
-        names = _distinct([column[0] for column in result.description])
+        names = distinct([column[0] for column in result.description])
         rows = _rows(result, limit)
         if as_json:
             for row in rows:
-                print_json_line({n: _plain(v) for n, v in zip(names, row, strict=True)})
+                print_json_line({n: plain(v) for n, v in zip(names, row, strict=True)})
         elif as_csv:
             writer = csv.writer(sys.stdout, lineterminator="\n")
             writer.writerow(names)
-            writer.writerows([_text(value, null="") for value in row] for row in rows)
+            writer.writerows([text_of(value, null="") for value in row] for row in rows)
         else:
             _print_table(names, rows, _ROWS_OF_A_TABLE if limit is None else limit)
     except duckdb.Error as problem:
-        raise BadInput(_sentence(problem)) from None
+        raise BadInput(sentence_of(problem)) from None
     finally:
         connection.close()
 
@@ -101,56 +100,8 @@ def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]], most: int) -
         numeric = any(isinstance(row[place], int | float | Decimal) for row in shown)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in shown:
-        table.add_row(*(_text(value, null="NULL") for value in row))
+        table.add_row(*(text_of(value, null="NULL") for value in row))
     # piped output keeps every column whole, however many there are
     width = None if sys.stdout.isatty() else 10_000
     console = Console(file=sys.stdout, width=width, highlight=False, markup=False)
     console.print(table)
-
-
-def _text(value: Any, null: str) -> str:
-    if value is None:
-        return null
-    plain = _plain(value)
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    """The value as JSON has it: decimals are strings without idle zeros, times RFC 3339."""
-    match value:
-        case Decimal():
-            text = format(value, "f")
-            return text.rstrip("0").rstrip(".") if "." in text else text
-        case float() if value != value or value in (float("inf"), float("-inf")):
-            return str(value)
-        case int() if not -(2**63) <= value < 2**64:
-            return str(value)
-        case None | bool() | int() | float() | str():
-            return value
-        case datetime.datetime():
-            return value.isoformat().replace("+00:00", "Z")
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case dict():
-            return {str(key): _plain(item) for key, item in value.items()}
-        case _:
-            return str(value)
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """The names, a repeated one with a number behind, so that no column of a row is lost."""
-    seen: dict[str, int] = {}
-    result = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
-    return result
-
-
-def _sentence(problem: duckdb.Error) -> str:
-    """DuckDB's message on one line, without the quoted query and its caret."""
-    message = str(problem).split("\n\nLINE ")[0]
-    if "Table with name" in message:
-        # DuckDB's own guess may be one of its internal tables
-        message = message.split("\n")[0] + f" There are: {', '.join(VIEWS)}."
-    return "SQL: " + " ".join(message.split())

@@ -3,15 +3,17 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from cachecast.results.schema import FORMAT_NAME, TABLES, VERSION
 from cachecast.results.views import VIEWS
 from cachecast_datasets.errors import BadInput
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 # A query is the user's own, but it may come from a report that somebody else wrote. DuckDB gets the
 # tables as Arrow datasets, so it needs no file access at all and every kind of it can be shut off.
@@ -47,10 +49,11 @@ def read_info(path: Path) -> dict[str, Any]:
     return info
 
 
-def connect(path: Path) -> duckdb.DuckDBPyConnection:
+def connect(path: Path, *, memory_mib: int | None = None) -> duckdb.DuckDBPyConnection:
     """An in-memory database with the run's tables and views; it reads no file but the run's.
 
     The tables of every run exist even if the run has no file for them (then with no rows).
+    A query that needs more than `memory_mib` fails; by default DuckDB takes most of the machine's.
     """
     info = read_info(path)
     for name in info.get("tables") or ():
@@ -66,12 +69,16 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
     except duckdb.Error as problem:
         first = str(problem).strip().splitlines()[0]
         raise BadInput(f"{path}: the run is damaged, a table has other columns ({first})") from None
+    if memory_mib is not None:
+        connection.execute(f"SET memory_limit = '{memory_mib}MiB'")
     for setting in _SETTINGS:
         connection.execute(setting)
     return connection
 
 
-def _tables(path: Path) -> dict[str, ds.Dataset]:
+def _tables(path: Path) -> "dict[str, ds.Dataset]":
+    import pyarrow.dataset as ds  # it brings pandas, a fifth of a second before the first page
+
     found: dict[str, ds.Dataset] = {
         name: ds.dataset(pa.table({f.name: pa.array([], f.type) for f in schema}, schema=schema))
         for name, schema in TABLES.items()

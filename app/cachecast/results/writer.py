@@ -143,10 +143,17 @@ def hash_inputs(paths: Iterable[Path]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def versions() -> dict[str, str]:
-    """The versions that could change a result: Python's, ours and those of what computes."""
-    found = {name: importlib.metadata.version(name) for name in _VERSIONED}
-    return {"python": platform.python_version(), **found}
+def versions() -> dict[str, str | None]:
+    """The versions that could change a result: Python's, ours and those of what computes; None for
+    what runs without being installed, as we do from a plain checkout."""
+    return {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _info(meta: Mapping[str, Any], tables: dict[str, dict[str, int]]) -> dict[str, Any]:

@@ -81,12 +81,14 @@ def explain(
     look_ups: Sequence[int],
     now_us: int,
     found: Sequence[Found] = (),
+    minimum: int = 0,
 ) -> Explanation:
     """The explanation of a request that asked for caching up to `limit` tokens and read `read`.
 
     `look_ups` are the indices of the positions that could have been read had an entry been within
-    reach, ascending. `found` is what the family itself knows of, in order. Call it before the
-    request itself is remembered.
+    reach, ascending. `found` is what the family itself knows of, in order. A shared prefix below
+    `minimum` tokens could not have been stored, whoever had asked. Call it before the request
+    itself is remembered.
     """
     held = held_tokens(prompt, known)
     if read and read >= held and not found and _continues(memory, scope, prompt, known):
@@ -100,7 +102,8 @@ def explain(
         _stored_elsewhere(work, memory, scope, look_ups, now_us)
     shared = held > 0 or read > 0
     if work.at < work.limit and (held > work.at or prompt.blocks is not None):
-        _parted(work, memory, scope, known, held)
+        never = "not_requested" if held >= minimum else "below_minimum"
+        _parted(work, memory, scope, known, held, never)
     if work.at < held:
         work.cover(held, "unknown", note="an earlier request held this, but stored no entry here")
     return work.finish("new_content" if shared or work.segments else "cold_start")
@@ -176,8 +179,10 @@ def which_scope_part(ours: Scope, other: Scope) -> str:
     return "host_changed"
 
 
-def _parted(work: Explainer, memory: Memory, scope: Scope, known: int, held: int) -> None:
-    """Item 7: the first divergence from the nearest earlier request."""
+def _parted(
+    work: Explainer, memory: Memory, scope: Scope, known: int, held: int, never: str
+) -> None:
+    """Item 7: the first divergence from the nearest earlier request; `never`: nobody asked."""
     prompt = work.prompt
     if prompt.blocks is None:
         _parted_in_token_blocks(work, held)
@@ -204,12 +209,12 @@ def _parted(work: Explainer, memory: Memory, scope: Scope, known: int, held: int
         end = held if part is None else max(held, part.end)
         work.cover(end, "media_changed", compared_with=nearest.request_id)
     elif part is not None:
-        _cover_divergence(work, part, held, nearest)
+        _cover_divergence(work, part, held, nearest, never)
     elif earlier.reason in _STORED_NOTHING:
         work.cover(held, earlier.reason, compared_with=nearest.request_id)
     else:
         note = "no earlier request asked for an entry at any boundary that was looked up"
-        work.cover(held, "not_requested", compared_with=nearest.request_id, note=note)
+        work.cover(held, never, compared_with=nearest.request_id, note=note)
 
 
 def _extends(prompt: Prompt, nearest: Request) -> bool:
@@ -227,13 +232,15 @@ def _settings_start(prompt: Prompt, changed: set[str]) -> int:
     return min(prompt.level_start(level) for level in levels)
 
 
-def _cover_divergence(work: Explainer, part: Divergence, held: int, nearest: Request) -> None:
+def _cover_divergence(
+    work: Explainer, part: Divergence, held: int, nearest: Request, never: str
+) -> None:
     """The reason of the divergence; another conversation behind a shared prefix is none."""
     session = work.prompt.request.session_id
     other = None not in (session, nearest.session_id) and session != nearest.session_id
     if other and part.end <= part.start:
         note = "no entry was asked for at the end of the prefix that both conversations share"
-        work.cover(held, "not_requested", compared_with=nearest.request_id, note=note)
+        work.cover(held, never, compared_with=nearest.request_id, note=note)
     work.cover(
         max(part.end, held), part.reason, compared_with=nearest.request_id,
         **part.evidence,

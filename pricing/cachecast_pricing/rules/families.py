@@ -46,6 +46,13 @@ def family_of(provider: str, model: str) -> str:
     return facts.family
 
 
+def takes_markers(ref: ModelRef | None) -> bool:
+    """Whether the model's callers choose places and lifetimes; not where no rules are known."""
+    if ref is None or not has_rules(ref.provider):
+        return False
+    return family_of(ref.provider, ref.model) in PLACED
+
+
 def offers(ref: ModelRef, ttl: str | None) -> bool:
     """Whether markers of this lifetime may be asked of the model (None: always)."""
     return ttl is None or ttl in TTLS.get(family_of(ref.provider, ref.model), ())

@@ -70,7 +70,7 @@ class MarkedBoundaries:
             limit = prompt.tokens[last]
             explanation = explain(
                 memory, scope, prompt, read=read, limit=limit, known=known,
-                look_ups=range(last + 1), now_us=now_us,
+                look_ups=range(last + 1), now_us=now_us, minimum=self.minimum,
             )  # fmt: skip
         writes = [(prompt.keys[i], prompt.tokens[i], TTL_US[ttl]) for i, ttl in usable]
         plan = Plan(scope, now_us, writes, hit, _split(prompt, usable, read))

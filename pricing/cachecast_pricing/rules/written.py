@@ -158,6 +158,7 @@ class WrittenBoundaries:
             explanation = explain(
                 self.memory, scope, prompt, read=read, limit=limit, known=known,
                 look_ups=range(last + 1), now_us=now_us, found=tail,
+                minimum=self.minimum,
             )  # fmt: skip
         else:
             explanation = below_minimum(prompt, limit, self.minimum)

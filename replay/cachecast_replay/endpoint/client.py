@@ -86,7 +86,7 @@ class Client:
         self, response: httpx.Response, reading: Reading, now_ns: Callable[[], int]
     ) -> None:
         kind = response.headers.get("content-type", "")
-        if "json" in kind:
+        if "json" in kind or "html" in kind:
             raise StreamProblem(f"answered with {kind} instead of a stream")
         events = EventDecoder()
         async for piece in response.aiter_bytes():
@@ -108,6 +108,8 @@ class Client:
         words = self._address.safe(body_error(body))
         if status in (401, 403):
             words = "the key is missing or refused"  # what a server says of a key may show it
+        elif response.is_redirect:
+            words = "a redirect, which is not followed; name the address that it leads to"
         asked = retry_after_s(response.headers.get("retry-after"), datetime.now(UTC))
         return RequestFailed(
             f"answered {status}" + (f": {words}" if words else ""), status=status,

@@ -135,7 +135,7 @@ class Engine:
         hidden = self.model.hidden(inputs, self.cache)
         greedy = self.model.logits(hidden).argmax(dim=-1).tolist() if len(hidden) else []
         if not greedy and self.device.type == "cuda":
-            torch.cuda.synchronize()
+            torch.cuda.synchronize(self.device)
         return [
             token if sequence.next_forced is None else sequence.next_forced
             for sequence, token in zip(schedule.yielding, greedy, strict=True)
@@ -163,6 +163,9 @@ def usable_device(name: str) -> torch.device:
         raise EngineError(f"device {name!r} is not supported; known: {', '.join(BY_DEVICE)}")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise EngineError(f"device {name!r}: torch finds no CUDA GPU on this machine; use cpu")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        last = torch.cuda.device_count() - 1
+        raise EngineError(f"device {name!r}: the last GPU of this machine is cuda:{last}")
     return device
 
 

@@ -42,7 +42,9 @@ def check_room(
 def _free_bytes(device: torch.device) -> int | None:
     """Memory that can be had now; None where this machine does not say."""
     if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
+        # what torch holds and nobody uses, an engine before this one's say, can be had too
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + unused
     status = Path("/proc/meminfo")
     if status.is_file():
         for line in status.read_text().splitlines():

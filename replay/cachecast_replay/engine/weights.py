@@ -88,17 +88,20 @@ def random_weights(
     device: str | torch.device = "cpu",
     dtype: torch.dtype | None = None,
 ) -> Weights:
-    """Normal weights of standard deviation 0.02 from `seed`, norms of 1; the same on any device.
+    """Normal weights of standard deviation 0.02 from `seed`, norms of 1; others on a GPU than on a
+    CPU.
 
-    They are drawn on the CPU one tensor after the other, so that a large model needs no second
-    copy there.
+    They are drawn on the device itself, one tensor after the other: one CPU core would take minutes
+    for billions of them, and no second copy of a large model is needed.
     """
-    generator = torch.Generator().manual_seed(seed)
+    place = torch.device(device)
+    generator = torch.Generator(place).manual_seed(seed)
 
     def draw(name: str, size: tuple[int, ...]) -> Tensor:
         if "norm" in name:
-            return torch.ones(size)
-        return torch.randn(size, generator=generator) * STANDARD_DEVIATION
+            return torch.ones(size, device=place)
+        drawn = torch.randn(size, generator=generator, device=place)
+        return drawn.mul_(STANDARD_DEVIATION)
 
     sizes = expected_shapes(shape)
     drawn = ((name, draw(name, size)) for name, size in sizes.items())

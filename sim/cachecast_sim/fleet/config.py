@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal, localcontext
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,6 +12,7 @@ from cachecast_sim.fleet.eviction import ORDERS
 from cachecast_sim.fleet.routers import ROUTERS
 from cachecast_sim.latency.fields import nearest
 
+_HOUR_NS = 3_600_000_000_000
 _Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 40)]
 _Servers = Annotated[int, msgspec.Meta(ge=1, le=10_000)]  # each takes memory at once
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
@@ -27,7 +29,8 @@ class FleetTable(Strict, frozen=True):
 
     With `prefill_servers` and `decode_servers` the fleet is disaggregated and `servers` is not
     used. `loop` closed: a session's next request waits for the answer before it and its pause.
-    `router_balance`: see routers.RouterSettings.
+    `router_balance`: see routers.RouterSettings. `traffic`: requests come so many times as densely
+    as the log has them.
     """
 
     servers: _Servers = 1
@@ -38,6 +41,7 @@ class FleetTable(Strict, frozen=True):
     prefill_servers: _Servers | None = None
     decode_servers: _Servers | None = None
     router_balance: _Count = 32
+    traffic: Annotated[float, msgspec.Meta(gt=0, le=1e9)] = 1.0
 
 
 class EngineTable(Strict, frozen=True):
@@ -92,6 +96,12 @@ class CostTable(Strict, frozen=True):
     gpu_hour: str
     currency: str = "USD"
     gpus_per_server: _Gpus | None = None
+
+    def of(self, gpu_time_ns: int) -> Decimal:
+        """So many nanoseconds of one GPU, exact to 1e-12 of the currency."""
+        with localcontext(prec=60):  # centuries of many GPUs have more digits than 28
+            total = Decimal(gpu_time_ns) * Decimal(self.gpu_hour) / _HOUR_NS
+            return total.quantize(Decimal("1e-12"))
 
 
 class FleetConfig(Strict, frozen=True):

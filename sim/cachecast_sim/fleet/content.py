@@ -74,11 +74,10 @@ class JobMaker:
         whole = known // per_id
         try:
             path, shared = tree.enter(ids[:whole])
-            shared *= per_id
             if known % per_id:
-                piece, seen = tree.enter_partial(path, ids[whole], whole * per_id, known)
+                piece, seen_to = tree.enter_partial(path, ids[whole], whole * per_id, known)
                 path.append(piece)
-                shared = known if seen else shared
+                shared = max(shared, seen_to)
         except ValueError as problem:
             raise ContentError(str(problem)) from None
         return path, shared

@@ -60,6 +60,11 @@ def kv_size(config: FleetConfig, files: LatencyFiles) -> KvSize:
     return KvSize(blocks, per_token, memory.assumptions())
 
 
+def usable_blocks(config: FleetConfig, kv: KvSize) -> int:
+    """Blocks of one server that hold tokens: without vLLM's null block."""
+    return kv.blocks - (config.fleet.engine == "vllm")
+
+
 def _stated(config: FleetConfig) -> int | None:
     """The blocks that the file names; SGLang's pool in whole pages."""
     engine = config.engine

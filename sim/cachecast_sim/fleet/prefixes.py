@@ -18,15 +18,17 @@ class Segment:
     """A run of blocks that lie behind each other in every prompt that holds the last of them.
 
     `start` is the first one's position. `ids` are the log's ids of the run; a job's own output has
-    none. `computed_to` is the position up to which some server ever held the run.
+    none. `computed_to` is the position up to which some server ever held the run. `partial_to`: of
+    an id that no prompt had whole yet, the position up to which they had it.
     """
 
-    __slots__ = ("computed_to", "ids", "start")
+    __slots__ = ("computed_to", "ids", "partial_to", "start")
 
     def __init__(self, start: int, ids: "array[int] | None" = None) -> None:
         self.start = start
         self.ids = ids if ids is not None else _NO_IDS
         self.computed_to = start
+        self.partial_to: int | None = None
 
 
 # (segment, low, high): the blocks [low, high) of a job's sequence lie in that segment. A plain
@@ -47,7 +49,8 @@ class PrefixTree:
         self._by_first_id: dict[int, Segment] = {}
 
     def enter(self, ids: Sequence[int]) -> tuple[Path, int]:
-        """The path of a prompt's whole blocks, and how many of its ids an earlier prompt had.
+        """The path of a prompt's whole blocks, and how many of its engine blocks an earlier prompt
+        had.
 
         ValueError if an id stands at another position than before: then ids do not name prefixes.
         """
@@ -67,8 +70,11 @@ class PrefixTree:
             path.append((segment, at * per_id, (at + length) * per_id))
             at += length
             whole = length == len(known)
+        shared = at * per_id
+        if segment is not None and segment.partial_to is not None:
+            shared, segment.partial_to = segment.partial_to, None
         if at == count:
-            return path, at
+            return path, shared
         if segment is not None and whole:  # nobody went on from here otherwise: no new segment
             segment.ids.extend(ids[at:])
             path[-1] = (segment, segment.start, count * per_id)
@@ -76,24 +82,30 @@ class PrefixTree:
             segment = Segment(at * per_id, array("Q", ids[at:]))
             by_first[ids[at]] = segment
             path.append((segment, segment.start, count * per_id))
-        return path, at
+        return path, shared
 
-    def enter_partial(self, path: Path, block_id: int, low: int, high: int) -> tuple[Piece, bool]:
+    def enter_partial(self, path: Path, block_id: int, low: int, high: int) -> tuple[Piece, int]:
         """The whole engine blocks [low, high) inside a log's partial last block, behind the whole
-        ones of `path`; if seen before. The id may be that of a whole block of another prompt."""
+        ones of `path`, and up to where an earlier prompt had them; 0 if none had. The id may be
+        that of a whole block of another prompt."""
         if path:
             segment = path[-1][0]
             at = (low - segment.start) // self.blocks_per_id
             if at < len(segment.ids) and segment.ids[at] == block_id:
-                return (segment, low, high), True
+                return (segment, low, high), high
         found = self._by_first_id.get(block_id)
         if found is not None:
             if found.start != low:
                 at = low // self.blocks_per_id
                 raise _misplaced(block_id, at, found.start // self.blocks_per_id)
-            return (found, low, high), True
+            seen_to = high
+            if found.partial_to is not None:
+                seen_to = min(found.partial_to, high)
+                found.partial_to = max(found.partial_to, high)
+            return (found, low, high), seen_to
         segment = self._by_first_id[block_id] = Segment(low, array("Q", [block_id]))
-        return (segment, low, high), False
+        segment.partial_to = high
+        return (segment, low, high), 0
 
 
 def _misplaced(block_id: int, at: int, before: int) -> ValueError:

@@ -1,7 +1,8 @@
 """A log's run through a fleet that a file describes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal, localcontext
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cachecast_datasets.errors import BadInput
@@ -11,10 +12,10 @@ from cachecast_sim.fleet.config import FleetConfig
 from cachecast_sim.fleet.content import ContentError, JobMaker, NoPrompt
 from cachecast_sim.fleet.eviction import Uses
 from cachecast_sim.fleet.job import Job
-from cachecast_sim.fleet.kv_size import kv_size
+from cachecast_sim.fleet.kv_size import kv_size, usable_blocks
 from cachecast_sim.fleet.routers import ROUTERS, RouterSettings
 from cachecast_sim.fleet.servers import ServerMaker
-from cachecast_sim.fleet.summary import NS, FleetTotals
+from cachecast_sim.fleet.summary import FleetTotals
 from cachecast_sim.fleet.tiers import Tier
 from cachecast_sim.fleet.timeline import Timeline
 from cachecast_sim.fleet.vllm.server import VllmServer
@@ -47,13 +48,13 @@ class FleetRun:
         self.skipped = 0  # requests without a prompt size
         self.engines: Sequence[VllmServer | SglangServer] = ()
         files = files or NoFiles()
-        self._kv = kv_size(config, files)
+        self.kv = kv_size(config, files)  # of one server
         self._content = JobMaker(config.engine.block_tokens, config.engine.ignore_output)
         self._pauses = Pauses()
         self._loop: ClosedLoop | None = None
         clairvoyant = any(tier.policy == "clairvoyant" for tier in config.tiers)
         self._uses = Uses() if clairvoyant else None
-        self._maker = ServerMaker(config, self._kv, files, self._uses, on_step)
+        self._maker = ServerMaker(config, self.kv, files, self._uses, on_step)
         self._world = FleetWorld(self._ended, self.timeline.sample)
         self._connect()
 
@@ -77,6 +78,11 @@ class FleetRun:
             yield job
 
     @property
+    def blocks_per_server(self) -> int:
+        """Those that hold tokens."""
+        return usable_blocks(self.config, self.kv)
+
+    @property
     def gaps_ns(self) -> dict[int, int]:
         """Nanoseconds between two tokens of a request: how often, over all servers."""
         found: dict[int, int] = {}
@@ -98,6 +104,14 @@ class FleetRun:
     def steps(self) -> int:
         return sum(engine.steps for engine in self.engines)
 
+    @property
+    def gpu_time_ns(self) -> int:
+        """The makespan of every GPU, added up."""
+        totals = self.totals
+        if totals.first_arrival_ns is None or not totals.completed:
+            return 0
+        return self.config.gpus * (totals.last_end_ns - totals.first_arrival_ns)
+
     def gpu_hours(self) -> float:
         """Every GPU of the fleet counts from the first arrival to the last end."""
         return self.config.gpus * self.totals.makespan_s / 3600
@@ -110,19 +124,11 @@ class FleetRun:
     def cost(self) -> tuple[Decimal, str] | None:
         """(total, currency) of the GPU hours, exact; None where the file names no price."""
         table = self.config.cost
-        if table is None:
-            return None
-        totals = self.totals
-        span_ns = 0
-        if totals.first_arrival_ns is not None and totals.completed:
-            span_ns = totals.last_end_ns - totals.first_arrival_ns
-        with localcontext(prec=60):  # centuries of many GPUs have more digits than 28
-            total = Decimal(self.config.gpus * span_ns) * Decimal(table.gpu_hour) / (3600 * NS)
-            return total.quantize(Decimal("1e-12")), table.currency
+        return None if table is None else (table.of(self.gpu_time_ns), table.currency)
 
     def assumptions(self) -> list[str]:
         """What the run took for granted."""
-        found = [*self.config.unused(), *self._kv.assumptions]
+        found = [*self.config.unused(), *self.kv.assumptions]
         for latency in self._maker.latencies:
             found += latency.assumptions()
         seen = self._content.seen
@@ -145,6 +151,11 @@ class FleetRun:
                 f"{self._pauses.guessed:,} pauses between turns are unknown: the time between the "
                 "two arrivals is taken"
             )
+        if self.config.fleet.traffic != 1:
+            found.append(
+                f"the same requests come {self.config.fleet.traffic:g} times as densely (traffic): "
+                "so many more users would also need more cache for the same hits"
+            )
         if self.skipped:
             found.append(f"{self.skipped:,} requests without a prompt size were left out")
         return list(dict.fromkeys(found))
@@ -152,6 +163,7 @@ class FleetRun:
     def _served(self, requests: Iterable[Request]) -> Iterator[tuple[Job, Key, int]]:
         """(job, session and agent, pause before it) of each request that can be served."""
         closed = self.config.fleet.loop == "closed"
+        traffic = Fraction(str(self.config.fleet.traffic))
         make = self._content.job
         for request in requests:
             try:
@@ -161,6 +173,8 @@ class FleetRun:
                 continue
             except ContentError as problem:
                 raise BadInput(f"request {request.request_id}: {problem}") from None
+            if traffic != 1:
+                job.arrival_ns = round(job.arrival_ns / traffic)
             pause_ns = self._pauses.before(request) if closed else 0
             yield job, (request.session_id, request.agent_id), pause_ns
 
@@ -187,5 +201,5 @@ class FleetRun:
         world.connect(givers, ROUTERS[fleet.router](givers, settings))
         world.connect_decode(
             givers, takers, ROUTERS[fleet.decode_router](takers, settings),
-            [make.link() for _ in takers], self._kv.bytes_of_a_token("a transfer"),
+            [make.link() for _ in takers], self.kv.bytes_of_a_token("a transfer"),
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -91,19 +91,30 @@ def spread(values_ns: "array[int]") -> Spread | None:
     """Of one value a request; None without any."""
     if not values_ns:
         return None
+    mean = float((np.frombuffer(values_ns, dtype=np.int64) / NS).mean())
+    return Spread(mean, *quantiles(values_ns, (0.5, 0.9, 0.99)))
+
+
+def quantiles(values_ns: "array[int]", shares: Sequence[float]) -> list[float]:
+    """In seconds, one a share; of at least one value."""
     seconds = np.frombuffer(values_ns, dtype=np.int64) / NS
-    p50, p90, p99 = np.quantile(seconds, (0.5, 0.9, 0.99))
-    return Spread(float(seconds.mean()), float(p50), float(p90), float(p99))
+    return [float(value) for value in np.quantile(seconds, shares)]
 
 
 def spread_of_counts(counts: Mapping[int, int]) -> Spread | None:
     """Of values that occur so often: the ITL over all gaps between tokens, not over requests."""
     if not counts:
         return None
+    total = sum(counts.values())
+    mean = sum(value * count for value, count in counts.items()) / total / NS
+    return Spread(mean, *quantiles_of_counts(counts, (0.5, 0.9, 0.99)))
+
+
+def quantiles_of_counts(counts: Mapping[int, int], shares: Sequence[float]) -> list[float]:
+    """In seconds, one a share; of at least one value."""
     values = sorted(counts)
     ends = np.cumsum([counts[value] for value in values])
     total = int(ends[-1])
-    mean = sum(value * count for value, count in counts.items()) / total / NS
 
     def quantile(share: float) -> float:
         place = share * (total - 1)
@@ -111,4 +122,4 @@ def spread_of_counts(counts: Mapping[int, int]) -> Spread | None:
         below, above = (values[int(np.searchsorted(ends, at, side="right"))] for at in (low, high))
         return (below + (above - below) * (place - low)) / NS
 
-    return Spread(mean, quantile(0.5), quantile(0.9), quantile(0.99))
+    return [quantile(share) for share in shares]

@@ -3,15 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
+
+import numpy as np
 
 from cachecast_sim.latency.catalog import hardware_named, model_shape
 from cachecast_sim.latency.exact import NS_PER_S
 from cachecast_sim.latency.fields import number, text, whole
 from cachecast_sim.latency.files import LatencyFiles
 from cachecast_sim.latency.hardware import Hardware
-from cachecast_sim.latency.model import LatencyModel, growing_ends_ns
+from cachecast_sim.latency.model import LatencyModel, equal_ends_ns, growing_ends_ns
 from cachecast_sim.latency.shape import ModelShape
-from cachecast_sim.latency.work import attended, experts_read, work_of
+from cachecast_sim.latency.work import Ints, attended, attended_by_all, experts_read, work_of
 
 FIELDS = {
     "model": "name in the catalogue, or the path of a HF-style config.json",
@@ -25,6 +28,8 @@ FIELDS = {
     "expert_dtype": "dtype of the experts' weights, that of `weight_dtype` by default",
     "kv_dtype": "dtype of the KV cache instead of the config's",
 }
+
+_AT_ONCE = 24  # decode steps from which an array is faster than one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +93,14 @@ class RooflineModel(LatencyModel):
 
     def memory_ns(self, tokens: int, decode_requests: int, decode_context: int) -> float:
         """Time to move weights once, the KV cache that decode reads and the KV that is written."""
-        work, shape = self._work, self._shape
-        read = attended(shape, decode_context, decode_requests) + shape.layers * tokens
-        moved = work.fixed_bytes + read * work.kv_layer_bytes
-        experts = shape.experts
+        read = attended(self._shape, decode_context, decode_requests)
+        found: float = self._moved_ns(read + self._shape.layers * tokens, tokens)
+        return found
+
+    def _moved_ns(self, entries: Any, tokens: int) -> Any:
+        """Time to move weights and so many entries of a layer's KV cache, of one step or many."""
+        work, experts = self._work, self._shape.experts
+        moved = work.fixed_bytes + entries * work.kv_layer_bytes
         if experts is None:
             return moved * self._bytes_ns
         routed = work.expert_bytes * experts_read(experts.count, experts.per_token, tokens)
@@ -99,9 +108,28 @@ class RooflineModel(LatencyModel):
 
     def decode_ends_ns(self, requests: int, context: int, steps: int) -> Sequence[int]:
         """A range as long as the growing context stays below the roof."""
-        return growing_ends_ns(
-            lambda length: self.step_ns(0, 0, 0, requests, length), requests, context, steps
-        )
+        if steps < _AT_ONCE:
+            return growing_ends_ns(
+                lambda length: self.step_ns(0, 0, 0, requests, length), requests, context, steps
+            )
+        first = self.step_ns(0, 0, 0, requests, context)
+        if first == self.step_ns(0, 0, 0, requests, context + requests * (steps - 1)):
+            return equal_ends_ns(first, steps)
+        ends: list[int] = np.cumsum(self._decode_steps_ns(requests, context, steps)).tolist()
+        return ends
+
+    def _decode_steps_ns(self, requests: int, context: int, steps: int) -> Ints:
+        """`step_ns` of each, all at once: the same operations in the same order, so equal."""
+        contexts = np.arange(context, context + requests * steps, requests)
+        read = attended_by_all(self._shape, contexts, requests)
+        compute = (
+            requests * self._token_ns + requests * self._row_ns + 0 * self._pair_ns[0]
+            + read * self._pair_ns[1]
+        )  # fmt: skip
+        memory = self._moved_ns(read + self._shape.layers * requests, requests)
+        whole_ns = np.maximum(compute, memory) + requests * self._link_ns + self._overhead_ns
+        found: Ints = np.maximum(1, (whole_ns + 0.5).astype(np.int64))
+        return found
 
     def assumptions(self) -> tuple[str, ...]:
         """Where the figures come from and what is idealised."""

@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
+import numpy.typing as npt
+
 from cachecast_sim.latency.kv_memory import kv_bytes_per_layer
 from cachecast_sim.latency.shape import DTYPE_BITS, ModelShape
 from cachecast_sim.latency.weights import Weights, parameter_bytes, weights_of
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,14 @@ def attended(shape: ModelShape, pairs: int, queries: int) -> int:
     if shape.window_tokens is None:
         return shape.layers * pairs
     inside = min(pairs, queries * shape.window_tokens)
+    return (shape.layers - shape.window_layers) * pairs + shape.window_layers * inside
+
+
+def attended_by_all(shape: ModelShape, pairs: Ints, queries: int) -> Ints:
+    """The same for many numbers of pairs at once."""
+    if shape.window_tokens is None:
+        return shape.layers * pairs
+    inside: Ints = np.minimum(pairs, queries * shape.window_tokens)
     return (shape.layers - shape.window_layers) * pairs + shape.window_layers * inside
 
 

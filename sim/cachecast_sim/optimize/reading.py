@@ -24,8 +24,8 @@ from cachecast_sim.pricer import Pricer
 from cachecast_sim.prompt_size import prompt_size
 from cachecast_sim.provider import reported_outcome
 from cachecast_sim.rulebook import Rulebook
+from cachecast_sim.sessions import session_key
 from cachecast_sim.whatif.change import conversation, processed
-from cachecast_sim.whatif.replay import session_key
 
 _GRID = ("in_tools", "in_system", "in_messages")
 _FIELDS = tuple(Rows.__slots__)

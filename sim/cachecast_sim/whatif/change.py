@@ -42,9 +42,11 @@ class Change:
 
     `text` is how it was asked for; `needs` what a log must tell for it: its content blocks, which
     prompts share what, or nothing but counts. Use an instance once: `assumptions` may count.
+    `keeps_turns`: a usual next turn (no settings, flags or content blocks) is the same after `log`.
     """
 
     needs: Needs = "prompts"
+    keeps_turns = False
 
     def __init__(self, text: str) -> None:
         self.text = text

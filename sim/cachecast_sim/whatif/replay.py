@@ -1,27 +1,21 @@
 """A log replayed under a scenario with changes: totals, and what each session paid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
+from cachecast_datasets.turn_columns import TurnColumns
 from cachecast_pricing.catalog import Catalog
 from cachecast_sim.billing import Billing
 from cachecast_sim.ledger import LedgerRow
 from cachecast_sim.prompt_size import prompt_size
 from cachecast_sim.scenario import Scenario
+from cachecast_sim.sessions import SessionKey
 from cachecast_sim.totals import Totals
 from cachecast_sim.whatif.change import Change, ChangedLog, check_evidence
 
-SessionKey = tuple[str | None, ...]
-
-
-def session_key(request: Request) -> SessionKey:
-    """What a request's money counts toward: its session, else the request itself."""
-    owner = request.account if request.account is not None else request.hash_scope
-    if request.session_id is None:
-        return owner, None, request.request_id
-    return owner, request.session_id
+Batches = Iterable[TurnColumns | list[Request]]
 
 
 @dataclass(slots=True)
@@ -70,11 +64,53 @@ def replay(
         found.served_requests += 1
         found.served_tokens += prompt_size(served.request) or 0
         found.served_output_tokens += served.request.output_tokens or 0
-    found.assumptions = [
-        *billing.assumptions(), *found.totals.remarks(),
-        *(sentence for change in changes for sentence in change.assumptions()),
-    ]  # fmt: skip
+    found.assumptions = _assumptions(billing, found, changes)
     return found
+
+
+def replay_turns(
+    scenario: Scenario,
+    changes: Sequence[Change],
+    batches: Batches,
+    catalog: Catalog,
+    meta: LogMeta,
+) -> Replay | None:
+    """What `replay` gives, by the columnar path; None where log, scenario or changes have none.
+
+    Then nothing is taken from `batches`.
+    """
+    if not all(change.keeps_turns for change in changes):
+        return None
+    for change in changes:
+        scenario = change.scenario(scenario)
+    billing = Billing(scenario, catalog, meta)
+    turns = billing.turns()
+    if turns is None:
+        return None
+    found = Replay(scenario, totals=turns.totals)
+    turns.sessions = found.sessions
+    turns.feed(_changed(batches, changes))
+    usage = found.totals.usage
+    found.hit_tokens = usage.cache_read
+    found.prefill_tokens = usage.prompt_tokens - usage.cache_read
+    found.assumptions = _assumptions(billing, found, changes)
+    return found
+
+
+def _changed(batches: Batches, changes: Sequence[Change]) -> Iterator[TurnColumns | list[Request]]:
+    """Whole requests with the changes; usual turns keep what they are."""
+    for batch in batches:
+        if isinstance(batch, list):
+            log = ChangedLog(batch)
+            for change in changes:
+                log = change.log(log)
+            batch = list(log.requests)
+        yield batch
+
+
+def _assumptions(billing: Billing, found: Replay, changes: Sequence[Change]) -> list[str]:
+    own = [sentence for change in changes for sentence in change.assumptions()]
+    return [*billing.assumptions(), *found.totals.remarks(), *own]
 
 
 def _count(

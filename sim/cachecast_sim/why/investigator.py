@@ -8,7 +8,7 @@ from typing import Any
 from cachecast_datasets.request import Request
 from cachecast_pricing.model_ids import ModelRef
 from cachecast_pricing.rules.facts import KeySetting, all_facts
-from cachecast_pricing.rules.families import PLACED, family_of, has_rules
+from cachecast_pricing.rules.families import takes_markers
 from cachecast_pricing.rules.reasons import Explanation
 from cachecast_pricing.rules.settings import TTL_US
 from cachecast_sim.ledger import LedgerRow
@@ -85,9 +85,7 @@ class Investigator:
         another = earlier is not None and self._another(earlier, request)
         if earlier is not None and not another:
             differences = self._differences(row, earlier, request)
-        cause, candidates, evidence = _by_reason(
-            reason, request, explanation, differences, _minimum(row)
-        )
+        cause, candidates, evidence = _by_reason(reason, request, explanation, differences)
         if row.outcome.as_reported and cause is None and not candidates:
             candidates = _NOT_PROMISED
         if earlier is not None and _of_two_sessions(earlier, request):
@@ -130,7 +128,7 @@ class Investigator:
         provider = None if row.model is None else row.model.provider
         facts = all_facts().get(provider or "")
         settings: Sequence[KeySetting] = facts.setting if facts is not None else ()
-        life_us = _longest_life_us(earlier, self._ttl) if _lives_by_markers(row) else None
+        life_us = _longest_life_us(earlier, self._ttl) if takes_markers(row.model) else None
         if life_us is not None and elapsed_us > life_us:
             found.append(Difference("ttl_expired", evidence={"gap_s": elapsed_us / 1e6}))
         found += of_settings(earlier, now, settings)
@@ -144,14 +142,6 @@ class Investigator:
 def _of_two_sessions(earlier: Request, now: Request) -> bool:
     sessions = earlier.session_id, now.session_id
     return None not in sessions and sessions[0] != sessions[1]
-
-
-def _lives_by_markers(row: LedgerRow) -> bool:
-    """Whether the rules that the row is judged by take a lifetime from the log's markers."""
-    model = row.model
-    if model is None or not has_rules(model.provider):
-        return False
-    return family_of(model.provider, model.model) in PLACED
 
 
 def _longest_life_us(request: Request, ttl: str | None) -> int | None:
@@ -173,12 +163,11 @@ def _by_reason(
     request: Request,
     explanation: Explanation,
     differences: Sequence[Difference],
-    minimum: int,
 ) -> Cause:
     """The cause of a reason, the candidates where it is not certain, and the evidence."""
     evidence = dict(explanation.evidence)
     if reason == "not_requested":
-        return _not_requested(request, explanation, minimum), (), evidence
+        return _not_requested(request, explanation), (), evidence
     if reason in ("cold_start", *_SCOPES):
         return _by_scope(reason, differences, evidence)
     if reason == "settings_changed":
@@ -191,19 +180,10 @@ def _by_reason(
     return reason, (), evidence
 
 
-def _not_requested(request: Request, explanation: Explanation, minimum: int) -> str:
-    """Never asked for, asked for at another place, or too short to be stored at any place."""
-    if "note" not in explanation.evidence or not _asks(request):
-        return "not_requested"
-    end = max(s.end for s in explanation.segments if s.reason == "not_requested")
-    return "marker_misplaced" if end >= minimum else "below_minimum"
-
-
-def _minimum(row: LedgerRow) -> int:
-    """The shortest prefix that the row's model caches, in tokens."""
-    if row.model is None or row.model.provider not in all_facts():
-        return 0
-    return all_facts()[row.model.provider].minimum_for(row.model.model)
+def _not_requested(request: Request, explanation: Explanation) -> str:
+    """Never asked for, or asked for at another place."""
+    elsewhere = "note" in explanation.evidence and _asks(request)
+    return "marker_misplaced" if elsewhere else "not_requested"
 
 
 def _by_scope(reason: str, differences: Sequence[Difference], evidence: dict[str, Any]) -> Cause:

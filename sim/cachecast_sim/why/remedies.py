@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cachecast_pricing.rules.families import PLACED, family_of, has_rules
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
-from cachecast_sim.scenario import Scenario
 from cachecast_sim.why.causes import NO_BREAK
-from cachecast_sim.why.rollup import Rollup, plus
+from cachecast_sim.why.rollup import Rollup, Sum, plus
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +83,15 @@ class Step:
     cost: int | None = 0
 
 
-def next_steps(rollup: Rollup, scenario: Scenario, in_blocks: bool) -> list[Step]:
+def next_steps(rollup: Rollup, in_blocks: bool) -> list[Step]:
     """What to do, the dearest first. A cost is the most that the remedy can save.
 
-    `in_blocks`: the log has content blocks, which most changes need.
+    Each request by its own model's rules, so that a remedy can stand twice: with a change, and
+    without one for the models that do not take it. `in_blocks`: the log has content blocks, which
+    most changes need.
     """
-    found: dict[Remedy, Step] = {}
-    placed = _takes_markers(scenario)
-    for name, cause, total in _avoidable(rollup):
+    found: dict[tuple[Remedy, str | None], Step] = {}
+    for name, cause, placed, total in _avoidable(rollup):
         remedy = REMEDIES.get(cause) or REMEDIES.get(name)
         if remedy is None:
             continue
@@ -100,28 +99,20 @@ def next_steps(rollup: Rollup, scenario: Scenario, in_blocks: bool) -> list[Step
             remedy = _BREAKPOINTS
         shown_there = (in_blocks or not remedy.blocks) and (placed or not remedy.markers)
         change = remedy.change if shown_there else None
-        step = found.setdefault(remedy, Step(remedy, change))
+        step = found.setdefault((remedy, change), Step(remedy, change))
         shown = name if cause == "unknown" else cause
         if shown not in step.causes:
             step.causes.append(shown)
-        step.tokens += total[0]
-        step.cost = plus(step.cost, total[1])
+        step.tokens += total.tokens
+        step.cost = plus(step.cost, total.cost)
     return sorted(found.values(), key=lambda step: (-(step.cost or 0), -step.tokens))
 
 
-def _avoidable(rollup: Rollup) -> Iterator[tuple[str, str, tuple[int, int | None]]]:
-    """(reason, cause, (tokens, cost)) of what is worth a remedy."""
+def _avoidable(rollup: Rollup) -> Iterator[tuple[str, str, bool, Sum]]:
+    """(reason, cause, whether callers choose places, its sum) of what is worth a remedy."""
     for name, reason in rollup.reasons.items():
         if name in UNAVOIDABLE:
             continue
-        for cause, total in reason.causes.items():
+        for (cause, placed), total in reason.by_rules.items():
             if total.tokens and cause not in UNAVOIDABLE - {"unknown"} and cause not in NO_BREAK:
-                yield name, cause, (total.tokens, total.cost)
-
-
-def _takes_markers(scenario: Scenario) -> bool:
-    """Whether callers choose places and lifetimes; for `log` that is taken for granted."""
-    model = scenario.model
-    if model is None:
-        return True
-    return has_rules(model.provider) and family_of(model.provider, model.model) in PLACED
+                yield name, cause, placed, total

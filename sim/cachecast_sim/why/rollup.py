@@ -6,6 +6,7 @@ The sums by reason are those of `bill`; every other grouping sums to the same to
 from dataclasses import dataclass, field
 from typing import Any
 
+from cachecast_pricing.rules.families import takes_markers
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
 from cachecast_sim.grouping import MADE
 from cachecast_sim.ledger import LedgerRow
@@ -59,10 +60,14 @@ class Example:
 
 @dataclass(slots=True)
 class ReasonSum:
-    """One reason: its sections, its causes, and the dearest requests."""
+    """One reason: its sections, its causes, and the dearest requests.
+
+    `by_rules`: (cause, whether callers of its requests' models choose places and lifetimes).
+    """
 
     sections: dict[str, Sum] = field(default_factory=dict)
     causes: dict[str, Sum] = field(default_factory=dict)
+    by_rules: dict[tuple[str, bool], Sum] = field(default_factory=dict)
     examples: list[Example] = field(default_factory=list)
 
     def keep(self, example: Example) -> None:
@@ -131,6 +136,7 @@ class Rollup:
 
     def _by_cause(self, row: LedgerRow, finding: Finding, by_reason: dict[str, Sum]) -> None:
         own = row.outcome.explanation.reason
+        placed = takes_markers(row.model)
         for name, found in by_reason.items():
             # a second stretch of the same prompt has a reason of its own
             cause = finding.name if name == own else name
@@ -140,6 +146,8 @@ class Rollup:
                 total.breaks += finding.breaks and name == own
                 total.not_a_break += not finding.breaks and name == own
                 total.add(name, found.tokens, found.cost)
+            by_rules = _sum(self.reasons[name].by_rules, (cause, placed))
+            by_rules.add(name, found.tokens, found.cost)
             example = Example(row.request.request_id, found.tokens, found.cost, finding)
             self.reasons[name].keep(example)
 
@@ -172,7 +180,7 @@ class Rollup:
                 self.diagnoses.examples.append((row.request.request_id, finding.told, ours))
 
 
-def _sum(sums: dict[Any, Sum], key: str | None) -> Sum:
+def _sum(sums: dict[Any, Sum], key: Any) -> Sum:
     found = sums.get(key)
     if found is None:
         found = sums[key] = Sum()

@@ -244,6 +244,14 @@ def test_what_cannot_be_had_is_an_error_that_says_why(
     assert str(caught.value) == message
 
 
+def test_a_gpu_without_flash_attention_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
+    assert fastest_attention(gpu, torch.bfloat16, 64, 1)[0] == "varlen"
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    assert fastest_attention(gpu, torch.bfloat16, 64, 1)[0] == "sdpa"
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU on this machine")
 def test_on_a_machine_with_a_gpu_its_ways_are_tested_like_the_others() -> None:
     assert set(ON_A_GPU) < set(PLACES)

@@ -9,9 +9,10 @@ import pytest
 import torch
 from replay.tiny_models import CONFIG, strong_weights, tiny_shape
 
-from cachecast_replay.engine.engine import Engine
+from cachecast_replay.engine.engine import Engine, usable_device
 from cachecast_replay.engine.errors import EngineError
 from cachecast_replay.engine.records import StepPart, StepRecord
+from cachecast_replay.engine.room import check_weights
 
 SHAPE = tiny_shape()
 WEIGHTS = strong_weights(SHAPE)
@@ -150,6 +151,33 @@ def test_a_machine_without_a_gpu_says_so() -> None:
         engine_of(device="cuda")
     expected = "device 'cuda': torch finds no CUDA GPU on this machine; use cpu"
     assert str(caught.value) == expected
+
+
+def test_a_gpu_that_is_not_there_is_named_beside_the_last_that_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert [str(usable_device(name)) for name in ("cuda", "cuda:1")] == ["cuda", "cuda:1"]
+    with pytest.raises(EngineError) as caught:
+        usable_device("cuda:2")
+    assert str(caught.value) == "device 'cuda:2': the last GPU of this machine is cuda:1"
+
+
+def test_memory_of_a_gpu_that_an_earlier_engine_gave_back_counts_as_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The small model has 41,136 numbers, 82,272 bytes in bfloat16; 60,000 bytes are nobody's, and
+    of 40,000 that torch holds all but 22,272 or 22,271 are in use."""
+    shape = tiny_shape()
+    assert shape.parameters == 41_136
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (60_000, 200_000))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 40_000)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 17_728)
+    check_weights(shape, torch.device("cuda"))
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 17_729)
+    with pytest.raises(EngineError, match=r" take 0\.0 GiB, 0\.0 GiB are free on cuda; take a"):
+        check_weights(shape, torch.device("cuda"))
 
 
 def test_a_cache_that_the_memory_does_not_hold_is_refused_before_it_is_made() -> None:

@@ -21,14 +21,14 @@ def test_two_blocks_are_one_place_exactly_if_their_prefixes_are_equal(
     log: list[Prompt], per_id: int
 ) -> None:
     """A place is a segment and a position; each id is `per_id` blocks. `enter` also says how many
-    of a prompt's ids an earlier one had."""
+    of a prompt's blocks an earlier one had."""
     tree, names = PrefixTree(per_id), dict[Prompt, int]()
     places: dict[tuple[Segment, int], tuple[Prompt, int]] = {}
     seen: set[Prompt] = set()
     for prompt in log:
         path, shared = tree.enter(ids_of(prompt, names))
         prefixes = [prompt[: end + 1] for end in range(len(prompt))]
-        assert shared == sum(prefix in seen for prefix in prefixes)
+        assert shared == per_id * sum(prefix in seen for prefix in prefixes)
         seen |= set(prefixes)
         blocks = [(segment, at) for segment, low, high in path for at in range(low, high)]
         assert [at for _, at in blocks] == list(range(len(prompt) * per_id))
@@ -69,10 +69,20 @@ def test_a_partial_last_id_is_the_front_of_the_whole_block_of_that_id() -> None:
     tree = PrefixTree(4)
     whole, _ = tree.enter([1, 2, 3])
     path, _ = tree.enter([1])
-    assert tree.enter_partial(path, 2, 4, 6) == ((whole[0][0], 4, 6), True)
+    assert tree.enter_partial(path, 2, 4, 6) == ((whole[0][0], 4, 6), 6)
 
     tree = PrefixTree(4)
     path, _ = tree.enter([1])
-    (part, _, _), seen = tree.enter_partial(path, 2, 4, 6)
-    assert not seen
+    (part, _, _), seen_to = tree.enter_partial(path, 2, 4, 6)
+    assert seen_to == 0
     assert tree.enter([1, 2, 3])[0][1] == (part, 4, 12)
+
+
+def test_of_an_id_that_was_never_whole_only_what_was_there_is_shared() -> None:
+    """Block 4 of the id 2, then 4 to 6, then 4 and 5: each shares what the longest before it had.
+    The whole one has 3 of its 4 blocks from them and the next whole one all."""
+    tree = PrefixTree(4)
+    path, _ = tree.enter([1])
+    assert [tree.enter_partial(path, 2, 4, end)[1] for end in (5, 7, 6)] == [0, 5, 6]
+    assert [tree.enter([1, 2, 3])[1], tree.enter([1, 2, 4])[1]] == [7, 8]
+    assert tree.enter_partial(path, 2, 4, 7)[1] == 7

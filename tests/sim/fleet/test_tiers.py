@@ -45,6 +45,7 @@ def test_a_cpu_tier_of_three_blocks_saves_three_blocks_of_prefill_and_costs_thei
 
 
 def test_a_tier_of_two_blocks_saves_two() -> None:
+    """Known fault 23: a tier smaller than what goes into it at once stored nothing."""
     *_, again = served(stack({**CPU, "blocks": 2}), asked(0, LONG), asked(1, OTHER), asked(2, LONG))
     assert again.loaded_tokens == 2 * 4
 

@@ -78,6 +78,17 @@ def test_row_7_the_last_token_is_computed_so_a_repeat_hits_the_blocks_before_it(
     assert run(one_by_one(A[:tokens], A[:tokens]), block=block).hits == [0, hit]
 
 
+@pytest.mark.parametrize(
+    ("tokens", "missed"),
+    [(63, ("block_rounding", 15)), (64, ("last_token_rule", 16)), (65, ("block_rounding", 1))],
+)
+def test_row_7_a_block_that_is_only_missed_for_its_last_token_says_so(
+    tokens: int, missed: tuple[str, int]
+) -> None:
+    again = run(one_by_one(A[:tokens], A[:tokens]), block=16).jobs[1]
+    assert (again.misses, again.reason) == ((missed,), missed[0] if tokens == 64 else None)
+
+
 def test_row_7_the_look_up_stops_at_the_first_block_that_is_not_there() -> None:
     """Known fault 5: block 1 of three is another one, so block 2 does not count either."""
     other = [*A[:4], 0, *A[5:12], 1]

@@ -1,4 +1,5 @@
-"""vLLM 0.32.0's scheduler, rule by rule (serving-semantics §1a rows 17 to 19, §1d), by hand.
+"""vLLM 0.32.0's scheduler, rule by rule (serving-semantics §1a rows 17 to 19, §1d but for
+6 to 9), by hand.
 
 Engine blocks of 4 tokens and steps of 1 ms unless a test says otherwise.
 """
@@ -6,7 +7,7 @@ Engine blocks of 4 tokens and steps of 1 ms unless a test says otherwise.
 from collections.abc import Iterable
 
 import pytest
-from fleet_runs import Served, Setup, ask, ask_ids, linear, serve, steps_of_1_ms, times_ms
+from fleet_runs import Served, Setup, ask, linear, serve, steps_of_1_ms, times_ms
 from fleets import FIXED, asked
 from fleets import served as served_by
 
@@ -196,42 +197,6 @@ def test_detail_5_victims_go_one_by_one_and_their_blocks_serve_the_same_step() -
     assert times_ms(served) == [(0, 1, 5), (0, 1, 9), (0, 1, 13)]
 
 
-def test_detail_8_the_own_answer_is_found_again_even_where_the_log_does_not_know_it() -> None:
-    """3 tokens and a log without output tokens: block 0 mixes prompt and answer. 4 blocks; at 6 ms
-    A and B have 8 tokens each, A takes B's second block, B finds its first again at 10 ms.
-
-    A later request with the same prompt cannot hit a block that nobody else knows.
-    """
-    requests = [ask(0, A[:3], output=10), ask(0, B[:3], output=10), ask(100, [*B[:3], 1, 2])]
-    served = run(requests, usable=4)
-    assert served.jobs[1].readmission_hit_tokens == [4]
-    assert served.hits == [0, 0, 0]
-    assert times_ms(served)[:2] == [(0, 1, 10), (0, 1, 14)]
-
-
-@pytest.mark.parametrize(
-    ("ids", "engine_block", "hit"), [([7, 9], 4, 12), ([7], 4, 8), ([7, 9], 8, 8), ([7, 9], 2, 12)]
-)
-def test_detail_9_the_partial_last_id_of_a_log_names_the_full_engine_blocks_inside_it(
-    ids: list[int], engine_block: int, hit: int
-) -> None:
-    """14 tokens, ids of 8. With blocks of 4 the partial id has one full block (8 to 12), without
-    the id there is none; with blocks of 8 it is only a block without hash. With blocks of 2 it has
-    three, up to 14, of which the last holds the last token.
-    """
-    requests = [ask_ids(at_ms, ids, 14, 8) for at_ms in (0, 100)]
-    served = serve(Setup(engine_block, 100), steps_of_1_ms, requests)
-    assert served.hits == [0, hit]
-
-
-def test_detail_9_an_id_of_a_smaller_log_block_names_all_that_lies_before_its_end() -> None:
-    """Ids of 2 tokens, blocks of 4: the 2nd and the 4th id count; a change in the 3rd changes the
-    4th, since ids name prefixes."""
-    requests = [ask_ids(0, [1, 2, 3, 4], 9, 2), ask_ids(50, [1, 2, 30, 40], 9, 2)]
-    requests.append(ask_ids(100, [1, 2, 3, 4], 9, 2))
-    assert run(requests).hits == [0, 4, 8]
-
-
 def test_detail_10_what_can_never_fit_is_rejected_on_arrival_and_the_rest_goes_on() -> None:
     """3 blocks are 12 tokens. 13 tokens would block all behind them for ever."""
     served = run([ask(0, A[:4]), ask(0.5, B[:13]), ask(0.6, C[:12])], usable=3)
@@ -241,11 +206,13 @@ def test_detail_10_what_can_never_fit_is_rejected_on_arrival_and_the_rest_goes_o
     assert served.jobs[2].scheduled_ns == 1_000_000
 
 
-@pytest.mark.parametrize(("at_ms", "scheduled"), [(2.999, 3), (3, 3), (3.001, 4)])
+@pytest.mark.parametrize(
+    ("at_ms", "scheduled"), [(0.999, 1), (1, 1), (1.001, 2), (2.999, 3), (3, 3), (3.001, 4)]
+)
 def test_the_clock_arrivals_come_before_the_step_that_begins_at_their_moment(
     at_ms: float, scheduled: float
 ) -> None:
-    """Inside a stretch of decode steps, which the arrival cuts."""
+    """At the end of the first one's prompt at 1 ms, or inside its decode steps, which are cut."""
     served = run([ask(0, A[:4], output=30), ask(at_ms, B[:4])])
     assert times_ms(served) == [(0, 1, 30), (scheduled, scheduled + 1, scheduled + 1)]
 

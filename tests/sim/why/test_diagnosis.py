@@ -1,12 +1,15 @@
 """The provider's own diagnosis in a log, held against ours: it is the truth, and we say so."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from api_calls import claude, message, pair, said, text
 from why_sketches import asked
 
+RunCli = Callable[..., tuple[int, str, str]]
 OPUS = "claude-opus-5"
 UNKNOWN: dict[str, Any] = {
     "input_tokens": None, "cache_creation_input_tokens": None, "cache_read_input_tokens": None,
@@ -45,6 +48,19 @@ def test_where_the_provider_says_otherwise_its_word_holds_and_ours_is_reported()
     assert (finding.cause, finding.agrees) == ("tools_changed", False)
     assert finding.evidence["ours"] == "system_changed"
     assert found.rollup.diagnoses.examples == [("r1", "tools_changed", "system_changed")]
+
+
+def test_a_disagreement_is_in_the_table_and_in_the_json(run_cli: RunCli, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    rows = two_calls("tools_changed", CHANGED)
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    _, out, _ = run_cli("why", log, "--as", "log", "--json")
+    assert json.loads(out)["diagnoses"] == {
+        "told": 1, "agree": 0, "disagree": 1,
+        "examples": [{"request_id": "r1", "provider": "tools_changed", "ours": "system_changed"}],
+    }  # fmt: skip
+    _, out, _ = run_cli("why", log, "--as", "log")
+    assert "diagnosis: 1 told, 0 agree, 1 differ" in " ".join(out.split())
 
 
 def test_a_coarse_word_that_ours_does_not_fit_leaves_candidates() -> None:

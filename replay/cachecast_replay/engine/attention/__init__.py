@@ -15,6 +15,7 @@ from cachecast_replay.engine.attention.sdpa import sdpa
 from cachecast_replay.engine.attention.varlen import varlen
 from cachecast_replay.engine.errors import EngineError
 
+FLASH = (8, 0)  # compute capability (Ampere), below which torch has no FlashAttention
 # fastest first
 BY_DEVICE = {"cpu": ("native", "sdpa", "plain"), "cuda": ("varlen", "sdpa", "plain")}
 
@@ -42,6 +43,8 @@ def attention_of(
             raise EngineError(f"attention varlen computes in 16 bits, the weights are {dtype}")
         if find_spec("torch.nn.attention.varlen") is None:
             raise EngineError("attention varlen needs torch 2.10 or newer")
+        if device.type == "cuda" and torch.cuda.get_device_capability(device) < FLASH:
+            raise EngineError("attention varlen needs a GPU of compute capability 8.0 or higher")
     return {"sdpa": sdpa, "plain": plain, "varlen": varlen}[name]
 
 

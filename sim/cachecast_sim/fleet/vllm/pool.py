@@ -34,7 +34,11 @@ class BlockPool:
 
     def find(self, path: Path, limit: int) -> tuple[list[Holding], int, int]:
         """The cached run at the start of `path`, at most `limit` blocks: its parts, its length and
-        how many of its blocks are free. Where blocks are held twice, the oldest counts."""
+        how many of its blocks are free. Where blocks are held twice, the oldest counts.
+
+        That is so up to an extent's end: who holds a block holds an older one before it and lets it
+        go later, so no older copy can begin behind the start of the oldest.
+        """
         found: list[Holding] = []
         at = free = 0
         residences = self._residences
@@ -52,8 +56,6 @@ class BlockPool:
                 if extent is None:
                     return found, at, free
                 end = extent.high if extent.high < high else high
-                if len(extents) > 1:
-                    end = _before_older(extents, extent, at, end)
                 found.append((extent, at, end))
                 if not extent.users:
                     free += end - at
@@ -247,16 +249,6 @@ def _oldest(extents: list[Extent], at: int) -> Extent | None:
         if extent.low <= at < extent.high:
             return extent
     return None
-
-
-def _before_older(extents: list[Extent], chosen: Extent, at: int, end: int) -> int:
-    """`end`, or where an older extent begins before it: from there on that one is found."""
-    for extent in extents:
-        if extent is chosen:
-            break
-        if at < extent.low < end:
-            end = extent.low
-    return end
 
 
 def _is_top(extents: list[Extent], extent: Extent) -> bool:

@@ -14,6 +14,7 @@ class Batch(Change):
     """Batch prices, at the log's own times."""
 
     needs = "counts"
+    keeps_turns = True
 
     def scenario(self, scenario: Scenario) -> Scenario:
         """The scenario at batch prices."""

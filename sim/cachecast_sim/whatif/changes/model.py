@@ -12,6 +12,7 @@ class OtherModel(Change):
     """The same prompts under another model's rules and prices."""
 
     needs = "counts"
+    keeps_turns = True
 
     def __init__(self, text: str, model: ModelRef) -> None:
         super().__init__(text)

@@ -1,5 +1,6 @@
 """A response cache before the provider: `response=exact`, `response=exact:SECONDS`."""
 
+import re
 from collections.abc import Hashable
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.rules.settings import SECOND_US
 from cachecast_sim.provider import first_token_us
 from cachecast_sim.whatif.change import Change, ChangedLog, Served, processed
+
+_SECONDS = re.compile("0*[1-9][0-9]{0,8}")  # an answer that lives no second is no cache
 
 
 class ResponseCache(Change):
@@ -93,7 +96,12 @@ class ResponseCache(Change):
 
 def make(text: str, value: str, catalog: Catalog) -> Change:
     """`exact`, and how many seconds answers are kept."""
+    if value == "exact":
+        return ResponseCache(text, None)
     kind, _, life = value.partition(":")
-    if kind != "exact" or (life and not (life.isascii() and life.isdigit() and 0 < len(life) < 10)):
-        raise BadInput(f"--change {text}: expected response=exact or response=exact:SECONDS")
-    return ResponseCache(text, int(life) * SECOND_US if life else None)
+    if kind != "exact" or not _SECONDS.fullmatch(life):
+        raise BadInput(
+            f"--change {text}: expected response=exact or response=exact:SECONDS, "
+            "1 to 999999999 of them"
+        )
+    return ResponseCache(text, int(life) * SECOND_US)

@@ -10,6 +10,8 @@ from cachecast_sim.whatif.change import Change
 class ScenarioKey(Change):
     """One key of the scenario."""
 
+    keeps_turns = True
+
     def __init__(self, text: str, key: str, value: str) -> None:
         super().__init__(text)
         self.key = key

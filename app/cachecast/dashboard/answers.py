@@ -1,0 +1,93 @@
+"""Asking a question about what is open: computed once, remembered here and in the folder."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cachecast.dashboard.fingerprint import fingerprint
+from cachecast.dashboard.folder import Folder
+from cachecast.dashboard.opened import Opened, open_input
+from cachecast.dashboard.work import Answer, Work, Workshop
+from cachecast.progress import Report
+
+Arguments = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that may be asked; `answer` calls what the command line calls.
+
+    The answer is a JSON document of the contract, or has the `path` of a run in the folder.
+    `name` is a part of file names, `doing` what a person reads meanwhile. What may hold text of a
+    prompt is not `kept` in the folder, only remembered until the server ends.
+    """
+
+    name: str
+    doing: str
+    answer: Callable[[Opened, Arguments, Folder, Report], Answer]
+    kept: bool = True
+
+
+class Answers:
+    """All answers of one server over one folder.
+
+    `chosen` has the path and the label of what was opened by hand, by its key.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.workshop = Workshop()
+        self.chosen: dict[str, tuple[Path, str]] = {}
+
+    def open(self, path: Path, label: str) -> Work:
+        """Opening a log or a run; `opened(work.answer)` is what came of it."""
+        key = ("open", str(path), label, _stamp(path))
+        return self.workshop.start(key, lambda report: open_input(path, label, self.folder, report))
+
+    def ask(self, question: Question, about: Opened, *arguments: str, behind: bool = False) -> Work:
+        """The work on a question; the same question about the same input is one work.
+
+        `behind`: nobody waits for it, so it rests while something else is worked on.
+        """
+        name = _name(question, about, arguments)
+
+        def work(report: Report) -> Answer:
+            if not question.kept:
+                return question.answer(about, arguments, self.folder, report)
+            kept = self.folder.kept("answers", name)
+            if kept is not None and ("path" not in kept or Path(kept["path"]).exists()):
+                return kept
+            answer: dict[str, Any] = question.answer(about, arguments, self.folder, report)
+            self.folder.keep("answers", name, answer)
+            return answer
+
+        return self.workshop.start(name, work, behind=behind)
+
+    def empty(self) -> None:
+        """Empty the folder and forget all answers."""
+        self.workshop.forget()
+        self.chosen.clear()
+        self.folder.empty()
+
+
+@cache
+def answers_in(path: Path) -> Answers:
+    """The answers of a folder, one object a folder for the whole server."""
+    return Answers(Folder(path))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """What tells that a file was changed; zeros where there is none."""
+    try:
+        seen = path.stat()
+    except OSError:
+        return 0, 0
+    return seen.st_size, seen.st_mtime_ns
+
+
+def _name(question: Question, about: Opened, arguments: Arguments) -> str:
+    asked = hashlib.sha256(repr((arguments, fingerprint())).encode()).hexdigest()[:16]
+    return f"{question.name}-{about.key}-{asked}"

@@ -1,0 +1,139 @@
+"""Charts of a fleet: latencies, queues and blocks over time, misses, costs."""
+
+from typing import Any
+
+import altair as alt
+
+from cachecast.dashboard.charts import AnyChart
+from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, LABEL, MISS, SERVER
+
+Row = dict[str, Any]
+_BAR = 30
+_LANE = 58  # height of one server over time
+_MOST_LANES = 4  # more servers are rows of a heat map
+
+
+def distribution(curve: list[Row], marks: list[Row], what: str, of: str) -> AnyChart:
+    """Which share waited at most so long: the whole distribution, its quantiles named."""
+    times = [row["ms"] for row in curve]
+    # room at the right for the names of the quantiles
+    domain = [times[0], max(times[-1], 1.6 * marks[-1]["ms"])]
+    x = alt.X(
+        "ms:Q", title=f"{what}, ms", scale=alt.Scale(type="log", nice=False, domain=domain),
+        axis=alt.Axis(labelExpr=_PLAIN_LOG, grid=False),
+    )  # fmt: skip
+    y = alt.Y(
+        "share:Q", title=f"share of {of}", scale=alt.Scale(domain=[0, 1.08]),
+        axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
+    )  # fmt: skip
+    line = alt.Chart(alt.InlineData(values=curve)).mark_line(color=SERVER, strokeWidth=2)
+    tooltip = [
+        alt.Tooltip("ms:Q", title=f"{what}, ms", format=",.4~r"),
+        alt.Tooltip("share:Q", title=f"of {of}", format=".1%"),
+    ]
+    base = alt.Chart(alt.InlineData(values=marks)).encode(x=x, y=y)
+    points = base.mark_point(color=SERVER, filled=True, size=60, opacity=1)
+    # the curve goes up to the right: below it is free, and above it at the last quantile
+    below = base.transform_filter("datum.share < 0.95").mark_text(
+        color=LABEL, align="left", dx=7, dy=11
+    )
+    above = base.transform_filter("datum.share > 0.95").mark_text(
+        color=LABEL, align="left", dx=2, dy=-11
+    )
+    return alt.layer(
+        line.encode(x=x, y=y, tooltip=tooltip), points.encode(tooltip=tooltip),
+        below.encode(text="text:N"), above.encode(text="text:N"),
+    ).properties(height=240)  # fmt: skip
+
+
+# 1, 2 and 5 of each power of ten, written out
+_PLAIN_LOG = (
+    "indexof(['1','2','5'], replace(format(datum.value, '.0e'), /e.*/, '')) >= 0 "
+    "? format(datum.value, ',~r') : ''"
+)
+
+
+def timeline(rows: list[Row], field: str, title: str, unit: str) -> AnyChart:
+    """One lane for each server, all on one scale, whose top is the largest value of all."""
+    servers = sorted({row["server"] for row in rows})
+    if len(servers) > _MOST_LANES:
+        return _heat_map(rows, field, title, unit, len(servers))
+    top = max(1, max((row[field] for row in rows), default=0))
+    lanes = {server: len(servers) - 1 - place for place, server in enumerate(servers)}
+    values = [
+        {
+            "server": row["server"], "at": row["at"], "value": row[field],
+            "low": lanes[row["server"]], "high": lanes[row["server"]] + 0.8 * row[field] / top,
+        }
+        for row in rows
+    ]  # fmt: skip
+    peaks = [
+        {
+            "lane": lane, "top": lane + 0.88,
+            "text": f"server {server}: at most "
+            f"{max(row[field] for row in rows if row['server'] == server):,}",
+        }
+        for server, lane in lanes.items()
+    ]  # fmt: skip
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        x=alt.X("at:Q", title=f"{unit} since the first step", scale=alt.Scale(nice=False)),
+        y=alt.Y("low:Q", axis=None, scale=alt.Scale(domain=[0, len(servers)], nice=False)),
+        y2="high:Q", detail="server:N",
+        tooltip=[
+            alt.Tooltip("server:O"), alt.Tooltip("at:Q", title=unit, format=",.3~r"),
+            alt.Tooltip("value:Q", title=title, format=","),
+        ],
+    )  # fmt: skip
+    areas = base.mark_area(color=SERVER, opacity=0.8, interpolate="step-after")
+    named = alt.Chart(alt.InlineData(values=peaks)).encode(y="lane:Q")
+    floors = named.mark_rule(color=CLASS_COLOURS["uncached"], opacity=0.5)
+    texts = named.mark_text(color=LABEL, align="left", x=4).encode(y="top:Q", text="text:N")
+    return alt.layer(areas, floors, texts).properties(height=_LANE * len(servers))
+
+
+def _heat_map(rows: list[Row], field: str, title: str, unit: str, servers: int) -> AnyChart:
+    tooltip = [
+        alt.Tooltip("server:O"), alt.Tooltip("at:Q", title=unit, format=",.3~r"),
+        alt.Tooltip(f"{field}:Q", title=title, format=","),
+    ]  # fmt: skip
+    found: AnyChart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_rect()
+        .encode(
+            x=alt.X("at:Q", title=f"{unit} since the first step", scale=alt.Scale(nice=False)),
+            x2="to:Q",
+            y=alt.Y("server:O", title="server"),
+            color=alt.Color(
+                f"{field}:Q", scale=alt.Scale(scheme="viridis"),
+                legend=alt.Legend(title=title, orient="top", format="~s"),
+            ),
+            tooltip=tooltip,
+        )
+        .properties(height=max(120, min(20 * servers, 480)))
+    )  # fmt: skip
+    return found
+
+
+def reasons(rows: list[Row]) -> AnyChart:
+    """One bar a reason, with its tokens and its share of the prompts behind it."""
+    return _bars(rows, "reason", "tokens", MISS, ["requests"])
+
+
+def costs(rows: list[Row]) -> AnyChart:
+    """What the same log costs on own servers and at the API."""
+    return _bars(rows, "name", "amount", ACCENT, [])
+
+
+def _bars(rows: list[Row], name: str, size: str, colour: str, more: list[str]) -> AnyChart:
+    most = max((row[size] for row in rows), default=0) or 1
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        y=alt.Y(
+            f"{name}:N", sort=None, title=None,
+            axis=alt.Axis(ticks=False, domain=False, labelLimit=220, labelFontSize=12),
+        ),
+        x=alt.X(f"{size}:Q", axis=None, scale=alt.Scale(domain=[0, most * 1.45])),
+        tooltip=[f"{name}:N", "text:N", *(alt.Tooltip(f"{field}:Q", format=",") for field in more)],
+    )  # fmt: skip
+    bars = base.mark_bar(color=colour, height=_BAR * 0.6, cornerRadiusEnd=2)
+    texts = base.mark_text(color=LABEL, align="left", dx=6, fontSize=12).encode(text="text:N")
+    return alt.layer(bars, texts).properties(height=_BAR * len(rows) + 8)

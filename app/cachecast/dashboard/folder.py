@@ -1,0 +1,76 @@
+"""The dashboard's own folder: uploaded and imported logs, runs and answers, for a person to see."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cachecast_datasets.errors import BadInput
+
+DEFAULT = Path("~/cachecast-dashboard")
+_PARTS = ("uploads", "logs", "runs", "answers")
+_MARK = "README.txt"
+_README = """\
+The files of `cachecast dashboard`: uploads/ what was dropped into the browser, logs/ imported logs
+without text, runs/ and answers/ what was computed of them. Nothing of it leaves this machine, and
+all of it may be deleted: the dashboard computes it anew.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Where the dashboard keeps its files. `empty` removes them and nothing else."""
+
+    path: Path
+
+    def part(self, name: str) -> Path:
+        """The subfolder, made if it is not there."""
+        assert name in _PARTS, name
+        place = self.path / name
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            mark = self.path / _MARK
+            if not mark.exists():
+                mark.write_text(_README)
+        except OSError as problem:
+            raise BadInput(f"{place}: cannot be made ({problem.strerror})") from None
+        return place
+
+    def size_bytes(self) -> int:
+        """Bytes of all files in it."""
+        files = (file for name in _PARTS for file in (self.path / name).rglob("*"))
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+    def empty(self) -> None:
+        """Remove everything that the dashboard put there."""
+        for name in _PARTS:
+            shutil.rmtree(self.path / name, ignore_errors=True)
+
+    def keep(self, part: str, name: str, answer: dict[str, Any]) -> None:
+        """Write a JSON document, whole or not at all."""
+        place = self.part(part)
+        with tempfile.NamedTemporaryFile("w", dir=place, suffix=".part", delete=False) as file:
+            json.dump(answer, file)
+        os.replace(file.name, place / f"{name}.json")
+
+    def kept(self, part: str, name: str) -> dict[str, Any] | None:
+        """The JSON document of that name; None if there is none, or it is damaged."""
+        try:
+            found = json.loads((self.path / part / f"{name}.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def upload(self, name: str, content: memoryview | bytes) -> Path:
+        """The uploaded file, kept under the hash of its content: its own name is only shown."""
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        place = self.part("uploads") / digest
+        if not place.exists():
+            with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+                file.write(content)
+            os.replace(file.name, place)
+        return place

@@ -1,0 +1,114 @@
+"""What is open in the dashboard: a request log, or a run that a command wrote with `-o`."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from cachecast.dashboard.fingerprint import fingerprint
+from cachecast.dashboard.folder import Folder
+from cachecast.progress import Report
+from cachecast.results.reader import read_info
+from cachecast.results.writer import hash_inputs
+from cachecast_datasets.errors import BadInput
+from cachecast_datasets.importing import import_log
+from cachecast_datasets.processes import reading_processes
+from cachecast_datasets.sources import sniff
+from cachecast_datasets.tallies import Tally
+from cachecast_datasets.trace import Trace, open_trace
+
+EXAMPLE = "demo.jsonl.zst"  # the log of `cachecast demo`
+EXAMPLE_NAME = "the built-in example"
+_KEY_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A log (`log` is its cachecast Parquet) or a run (`run` is its folder, `log` None).
+
+    `key` is the hash of the input, `source` what the person named, `label` its name on screen.
+    `facts` are those of `import --json`, besides `source_format`, `time_origin` and `warnings`;
+    for a run they are its `run.json`.
+    """
+
+    key: str
+    label: str
+    source: Path
+    log: Path | None
+    run: Path | None
+    facts: dict[str, Any]
+
+    @property
+    def relative(self) -> bool:
+        """Whether times count from the log's own zero."""
+        return bool(self.facts.get("time_origin", "relative") == "relative")
+
+    def trace(self) -> Trace:
+        """The log, opened. BadInput for a run, which holds no prompts."""
+        if self.log is None:
+            raise BadInput(f"{self.label} is a run, expected a request log: open the log itself")
+        return _trace(self.log)
+
+
+def example_path() -> Path:
+    """The log that cachecast ships, as a file."""
+    with as_file(files("cachecast") / EXAMPLE) as path:
+        return path
+
+
+def open_input(path: Path, label: str, folder: Folder, report: Report) -> dict[str, Any]:
+    """What `opened` needs, as JSON: a run as it is, a Parquet as it is, else an import of it."""
+    if (path / "run.json").is_file():
+        info = read_info(path)
+        key = hash_inputs([path / "run.json"]).removeprefix("sha256:")[:_KEY_DIGITS]
+        return {"key": key, "label": label, "source": str(path), "run": str(path), "facts": info}
+    reader = sniff(path)  # BadInput here costs nothing
+    key = hash_inputs([path]).removeprefix("sha256:")[:_KEY_DIGITS]
+    found = {"key": key, "label": label, "source": str(path)}
+    name = f"{key}-{fingerprint()}"
+    kept = folder.kept("logs", name)
+    if kept is not None and Path(kept["log"]).is_file():
+        return kept | found
+    if reader.name == "parquet" and (trace := open_trace(path)).ours:
+        made = {"log": str(path), "facts": _facts(trace, [])}
+    else:
+        out = folder.part("logs") / f"{name}.parquet"
+        done = import_log(
+            [path], out, force=True, skip_bad=False, progress=report, processes=reading_processes()
+        )
+        made = {"log": str(out), "facts": _facts(open_trace(out), done.warnings)}
+    folder.keep("logs", name, made)
+    return made | found
+
+
+def opened(found: dict[str, Any]) -> Opened:
+    """The answer of `open_input` as a value."""
+    return Opened(
+        key=found["key"],
+        label=found["label"],
+        source=Path(found["source"]),
+        log=Path(found["log"]) if "log" in found else None,
+        run=Path(found["run"]) if "run" in found else None,
+        facts=found["facts"],
+    )
+
+
+def _facts(trace: Trace, warnings: list[str]) -> dict[str, Any]:
+    tally = Tally()
+    tally.add(trace.requests(columns=("session_id", "model")))
+    return {
+        "rows": trace.rows,
+        "evidence": trace.meta.evidence,
+        "sessions": tally.sessions,
+        "models": tally.models,
+        "period": tally.period(trace.meta.time_origin),
+        "source_format": trace.meta.source_format,
+        "time_origin": trace.meta.time_origin,
+        "warnings": [*trace.warnings, *warnings],
+    }
+
+
+@lru_cache(maxsize=4)
+def _trace(path: Path) -> Trace:
+    return open_trace(path)

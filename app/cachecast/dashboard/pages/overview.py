@@ -1,0 +1,109 @@
+"""The page Overview: what was paid and saved, where it went, and what to look at first."""
+
+from functools import partial
+from pathlib import Path
+from shlex import quote
+
+import streamlit as st
+
+from cachecast.dashboard import overview_numbers as numbers
+from cachecast.dashboard import wording
+from cachecast.dashboard.page import Page
+from cachecast.dashboard.questions.bill import BILL
+from cachecast.dashboard.questions.run import RUN
+from cachecast.dashboard.questions.why import WHY
+from cachecast.dashboard.states import answer_or_stop, stop_with, when_done
+from cachecast.dashboard.tile_row import tile_row
+from cachecast.dashboard.work import Answer
+
+
+def show(page: Page) -> None:
+    """Draw it: the bill first, then what takes longer."""
+    st.header(wording.plain(page.opened.label))
+    bill = _bill(page)
+    _tiles(bill)
+    st.subheader("Where the money and the tokens went")
+    _classes(bill)
+    if page.opened.log is not None:
+        st.subheader("What to look at first")
+        run = page.ask(RUN, page.scenario, behind=True)
+        when_done(page.ask(WHY, page.scenario, behind=True), WHY.doing, _findings)
+        st.subheader("Over time")
+        when_done(run, RUN.doing, partial(_trend, page, bill))
+    else:
+        st.subheader("Over time")
+        _trend(page, bill, {"path": str(page.opened.run)})
+    _fine_print(page, bill)
+
+
+def _bill(page: Page) -> Answer:
+    """The bill that the page is about: asked for, or kept in the run that is open."""
+    if page.opened.log is not None:
+        st.caption(wording.plain(numbers.about(page.opened)))
+        return answer_or_stop(page.ask(BILL, page.scenario), BILL.doing)
+    found = numbers.bills_of_run(page.opened.facts)
+    command = str(page.opened.facts.get("command"))
+    if not found:
+        stop_with("No bill in this run", f"It was written by {command}: see Own servers or SQL.")
+    names = [bill["name"] for bill in found]
+    chosen = st.selectbox("Scenario of the run", range(len(names)), format_func=names.__getitem__)
+    return found[chosen or 0]
+
+
+def _tiles(bill: Answer) -> None:
+    tile_row(numbers.tiles(bill), "bill")
+    for sentence in numbers.warnings(bill):
+        st.warning(wording.plain(sentence), icon=":material/info:")
+
+
+def _classes(bill: Answer) -> None:
+    from cachecast.dashboard.charts.classes import class_bars  # after the numbers are on screen
+
+    money, tokens = st.columns(2)
+    for column, rows, title in (
+        (money, numbers.by_class(bill), "Charge by class"),
+        (tokens, numbers.tokens_by_class(bill), "Tokens by class"),
+    ):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"**{title}**")
+            if rows:
+                st.altair_chart(class_bars(rows, title), width="stretch", alt=title)
+            else:
+                st.caption("No request has a price under these rules.")
+
+
+def _findings(why: Answer) -> None:
+    found = numbers.findings(why)
+    if not found:
+        st.success("Nothing avoidable was missed.", icon=":material/check:")
+        return
+    with st.container(border=True):
+        for number, sentence in enumerate(found, start=1):
+            st.markdown(f"{number}. {sentence}")
+
+
+def _trend(page: Page, bill: Answer, run: Answer) -> None:
+    from cachecast.dashboard.charts.classes import charge_over_time, hits_over_time
+    from cachecast.dashboard.run_rows import trend
+
+    unit, charges, hits = trend(Path(run["path"]), bill["name"])
+    if not charges:
+        st.caption("No request has a price under these rules.")
+        return
+    relative = page.opened.relative
+    with st.container(border=True):
+        currency = bill["charge"]["currency"]
+        chart = charge_over_time(charges, unit, currency, relative)
+        st.altair_chart(chart, width="stretch", alt=f"Charge by class per {unit}")
+        chart = hits_over_time(hits, unit, relative)
+        st.altair_chart(chart, width="stretch", alt=f"Prompt tokens read per {unit}")
+
+
+def _fine_print(page: Page, bill: Answer) -> None:
+    with st.expander("Assumptions, notes, and the same on the command line"):
+        for sentence in (*bill["assumptions"], *page.opened.facts.get("warnings", ())):
+            st.markdown(f"- {wording.plain(sentence)}")
+        if page.opened.log is not None:
+            source = quote(str(page.opened.source))
+            command = f"cachecast bill {source} --as {quote(page.scenario)}"
+            st.code(command, language="sh", wrap_lines=True)

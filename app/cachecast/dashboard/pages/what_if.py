@@ -1,0 +1,107 @@
+"""The page What-if: a scenario in controls, its numbers against the log as it is, others kept."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from cachecast.dashboard import wording
+from cachecast.dashboard.page import Page
+from cachecast.dashboard.questions.what_if import WHAT_IF
+from cachecast.dashboard.states import refused, stop_with, when_done
+from cachecast.dashboard.what_if import sections, state
+from cachecast.dashboard.what_if.controls import controls
+from cachecast.dashboard.what_if.draft import Draft, draft_of
+from cachecast.dashboard.what_if.kept import Kept, keep, without
+from cachecast.dashboard.what_if.numbers import AS_IT_IS, as_it_is
+from cachecast.dashboard.work import Work
+
+_PATIENCE_S = 2.5  # most answers are there by then: old numbers stay until the new ones come
+_ASKED = "what was asked last"
+_NOW = "Now"
+
+
+def show(page: Page) -> None:
+    """Draw it: controls, result, scenarios side by side, search, export."""
+    if page.opened.log is None:
+        stop_with("No log is open", "A run holds no prompts to replay: open its request log.")
+    st.header("What-if")
+    if state.made_for_another_log(page):
+        st.info("This link was made for another log: its scenarios are shown for this one.")
+    draft = controls(page, state.draft())
+    state.hold(draft)
+    work = _asked(page, draft)
+    when_done(work, WHAT_IF.doing, sections.result, patience_s=_PATIENCE_S)
+    st.subheader("Side by side")
+    _keeping(draft)
+    shown = _shown(page, draft)
+    if shown:
+        sections.compare(shown)
+    st.subheader("The best policy")
+    sections.search(page, draft)
+    query = state.write_address(page)
+    if shown:
+        sections.fine_print(page, shown, query)
+
+
+def _asked(page: Page, draft: Draft) -> Work:
+    """The work on the controls' scenario; what was asked before and is wanted no more ends."""
+    work = _ask(page, draft.text)
+    before = st.session_state.get(_ASKED)
+    wanted = [work, *(_ask(page, one.change) for one in state.kept())]
+    if before is not None and not before.ended and before not in wanted:
+        before.cancel()
+    st.session_state[_ASKED] = work
+    return work
+
+
+def _ask(page: Page, change: str) -> Work:
+    return page.ask(WHAT_IF, page.scenario, *([change] if change else []))
+
+
+def _keeping(draft: Draft) -> None:
+    """Keeping the scenario under a name; opening and removing kept ones."""
+    kept = state.kept()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        name = st.text_input(
+            "Name of this scenario", placeholder=draft.text or AS_IT_IS, width=240, max_chars=40
+        )
+        if st.button("Keep it", icon=":material/bookmark_add:", disabled=not draft.text):
+            kept = keep(kept, name, draft.text)
+            state.hold_kept(kept)
+        if not kept:
+            return
+        chosen = st.selectbox("Kept", [one.name for one in kept], width=240)
+        change = next((one.change for one in kept if one.name == chosen), None)
+        if st.button("Open", icon=":material/tune:") and change is not None:
+            state.take_over(draft_of(change))
+            st.rerun()
+        if st.button("Remove", icon=":material/delete:") and chosen is not None:
+            state.hold_kept(without(kept, chosen))
+            st.rerun()
+
+
+def _shown(page: Page, draft: Draft) -> list[sections.Shown]:
+    """The log as it is, the controls' scenario and the kept ones, as far as they are answered."""
+    kept = state.kept()
+    unkept = draft.text and draft.text not in [one.change for one in kept]
+    wanted = [*([Kept(_NOW, draft.text)] if unkept else []), *kept]
+    answers = [(one, _ask(page, one.change).answer) for one in wanted]
+    found = [(one, answer) for one, answer in answers if answer is not None]
+    first = _ask(page, draft.text).answer or next((answer for _, answer in found), None)
+    _unanswered(page, kept)
+    if first is None:
+        return []
+    return [(Kept(AS_IT_IS, ""), as_it_is(first)), *found]
+
+
+def _unanswered(page: Page, kept: Sequence[Kept]) -> None:
+    """What became of kept scenarios without an answer: a refusal, or the first that is awaited."""
+    awaited = False
+    for one in kept:
+        work = _ask(page, one.change)
+        if work.state == "failed":
+            refused(f"{one.name}: {work.problem}")
+        elif work.answer is None and not awaited:
+            awaited = True
+            doing = f"Replaying {wording.plain(one.name)}"
+            when_done(work, doing, lambda answer: None, patience_s=0)

@@ -1,0 +1,100 @@
+"""The sessions of a log, those that lost most first: a table to search, and to choose one from."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from cachecast.dashboard import misses_numbers as numbers
+from cachecast.dashboard import wording
+from cachecast.dashboard.states import empty
+from cachecast.dashboard.work import Answer
+
+_MOST = 1_000  # rows of the table; search finds the others
+_HEIGHT = 260
+_KEY = "session"  # in the URL
+
+
+def choose(why: Answer) -> Answer | None:
+    """The session that the person chose, as `why --json` has it; None if none missed anything."""
+    rows = numbers.sessions(why)
+    if not rows:
+        empty("Nothing was missed", "No session has a miss to look into.", ":material/check:")
+        return None
+    wanted = st.text_input(
+        "Search sessions", placeholder="part of a session's id", icon=":material/search:",
+        width=360, key="search sessions",
+    )  # fmt: skip
+    found = numbers.searched(rows, wanted)
+    if not found:
+        empty("No such session", f"None of {len(rows):,} sessions has that in its id.")
+        return None
+    chosen = _in_url(found) or found[0]
+    _table(found[:_MOST], numbers.currency_of(why), chosen, wanted)
+    if len(found) > _MOST:
+        st.caption(f"The first {_MOST:,} of {len(found):,} sessions; search for the others.")
+    return chosen
+
+
+def _in_url(rows: Sequence[Answer]) -> Answer | None:
+    """The session that the URL names; None if it names none of this log."""
+    named = st.query_params.get(_KEY)
+    if named is None:
+        return None
+    return next((row for row in rows if (row["session"] or "") == named), None)
+
+
+def _table(rows: Sequence[Answer], currency: str | None, chosen: Answer, wanted: str) -> None:
+    """Draw it; a click names the session in the URL, which alone says what is chosen."""
+    key = f"sessions {wanted}"
+    at = next((i for i, row in enumerate(rows) if row is chosen), None)
+    st.dataframe(
+        _styled(rows, currency),
+        hide_index=True,
+        height=min(_HEIGHT, 36 * (len(rows) + 1) + 2),
+        on_select=partial(_name_in_url, rows, key),
+        selection_mode="single-row-required",
+        selection_default={"selection": {"rows": [0 if at is None else at]}},
+        key=key,
+        alt="Sessions by money lost",
+    )
+
+
+def _name_in_url(rows: Sequence[Answer], key: str) -> None:
+    picked = st.session_state[key].selection.rows
+    if picked and picked[0] < len(rows):
+        st.query_params[_KEY] = rows[picked[0]]["session"] or ""
+
+
+def _styled(rows: Sequence[Answer], currency: str | None) -> Any:
+    """Numbers that sort as numbers and read as money."""
+    columns: dict[str, list[Any]] = {
+        "session": [numbers.session_name(row["session"]) for row in rows],
+        "lost, avoidable": [_number(row["avoidable_cost"]) for row in rows],
+        "all misses": [_number(row["cost"]) for row in rows],
+        "of its charge": [row["share_of_charge"] for row in rows],
+        "requests": [row["requests"] for row in rows],
+        "tokens not read": [row["tokens"] for row in rows],
+    }
+    if currency is None:
+        for name in ("lost, avoidable", "all misses", "of its charge"):
+            del columns[name]
+    frame = pd.DataFrame(columns)
+    formats: dict[str, Any] = {
+        "lost, avoidable": lambda amount: _money(amount, currency),
+        "all misses": lambda amount: _money(amount, currency),
+        "of its charge": lambda part: "–" if pd.isna(part) else wording.share(part),
+        "requests": wording.tokens,
+        "tokens not read": wording.tokens,
+    }
+    return frame.style.format({name: formats[name] for name in columns if name in formats})
+
+
+def _number(amount: str | None) -> float | None:
+    return None if amount is None else float(amount)
+
+
+def _money(amount: float, currency: str | None) -> str:
+    return "no price" if pd.isna(amount) else wording.money(f"{amount:.12f}", currency)

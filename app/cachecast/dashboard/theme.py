@@ -1,0 +1,48 @@
+"""Colours. A class of tokens has the same one on every page, in both themes, for every eye.
+
+The six differ by at least 20 in CIELAB under normal sight and under each kind of colour blindness,
+and stand out from both backgrounds; a test computes it.
+"""
+
+from typing import Final
+
+CLASS_COLOURS: Final[dict[str, str]] = {
+    "read": "#1AAD8D",
+    "written": "#83540A",
+    "fresh": "#DE8254",
+    "output": "#2454E2",
+    "storage": "#BD2CAF",
+    "uncached": "#565F69",
+}
+# the class of each key of the JSON contract
+CLASS_OF: Final[dict[str, str]] = {
+    "fresh": "fresh", "cache_read": "read", "cache_write": "written", "output": "output",
+    "storage": "storage", "cache_write_5m": "written", "cache_write_30m": "written",
+    "cache_write_1h": "written", "cache_write_12h": "written", "cache_write_unknown": "written",
+}  # fmt: skip
+LABEL: Final = "#737C87"  # text marks in charts have no theme of their own; this reads on both
+ACCENT: Final = "#1AAD8D"
+MISS: Final = "#DE8254"
+SERVER: Final = "#2454E2"  # what own servers do; money and tokens keep their classes' colours
+BACKGROUNDS: Final = {"light": "#FFFFFF", "dark": "#0E1117"}
+
+# Streamlit's own options, so that both themes are ours and the person's system chooses.
+STREAMLIT_THEME: Final[dict[str, str | int]] = {
+    "theme.light.primaryColor": "#0F7F68",
+    "theme.light.backgroundColor": BACKGROUNDS["light"],
+    "theme.light.secondaryBackgroundColor": "#F4F6F8",
+    "theme.light.textColor": "#1B2430",
+    "theme.dark.primaryColor": "#2BC4A2",
+    "theme.dark.backgroundColor": BACKGROUNDS["dark"],
+    "theme.dark.secondaryBackgroundColor": "#1A1F29",
+    "theme.dark.textColor": "#E8ECF1",
+    "theme.baseRadius": "small",
+    "theme.metricValueFontSize": "1.3rem",
+    "theme.baseFontSize": 15,
+}
+
+# Tiles side by side wrap where they would be squeezed; less air above the first line.
+STYLE: Final = """<style>
+.stMainBlockContainer { padding-top: 4.5rem; }
+[class*="st-key-tiles"] [data-testid="stColumn"] { min-width: 9.2rem; flex-basis: 9.2rem; }
+</style>"""

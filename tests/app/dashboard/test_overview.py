@@ -1,0 +1,75 @@
+"""The Overview says what the command line says, with money in every sentence."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from cachecast.dashboard import overview_numbers as numbers
+from cachecast.dashboard import wording
+from cachecast.dashboard.opened import example_path
+from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
+
+OpenApp = Callable[..., AppTest]
+RunCli = Callable[..., tuple[int, str, str]]
+
+
+def asked(run_cli: RunCli, *arguments: object) -> dict[str, Any]:
+    code, out, err = run_cli(*arguments, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("scenario", ["claude-opus-5", "gpt-6-sol", "log"])
+def test_the_page_shows_the_numbers_of_bill_and_why(
+    open_app: OpenApp, run_cli: RunCli, scenario: str
+) -> None:
+    log = example_path()
+    (bill,) = asked(run_cli, "bill", log, "--as", scenario)["scenarios"]
+    why = asked(run_cli, "why", log, "--as", scenario)
+
+    app = open_app(log, scenario=scenario)
+    currency = bill["charge"]["currency"]
+    assert [metric.value for metric in app.metric] == [
+        wording.money(bill["charge"]["total"], currency),
+        wording.money(bill["without_cache"], currency),
+        wording.money(bill["net_saving"].removeprefix("-"), currency),
+        wording.share(bill["token_hit_ratio"]),
+        wording.share(bill["spend_hit_ratio"]),
+    ]
+    shown = [text.value for text in app.markdown]
+    dearest = [miss for miss in why["misses"] if miss["avoidable"]][:3]
+    for number, miss in enumerate(dearest, start=1):
+        cost = wording.plain(wording.money(miss["cost"], currency))
+        assert any(text.startswith(f"{number}. **{cost}**") for text in shown), miss["reason"]
+
+
+def test_a_run_shows_the_bill_that_it_keeps(
+    open_app: OpenApp, run_cli: RunCli, tmp_path: Path
+) -> None:
+    log, run = example_path(), tmp_path / "run"
+    out = asked(run_cli, "bill", log, "--as", "claude-opus-5", "--as", "gpt-6-sol", "-o", run)
+
+    app = open_app(run)
+    assert app.metric[0].value == wording.money(out["scenarios"][0]["charge"]["total"], "USD")
+    assert not app.error
+
+
+def test_every_avoidable_reason_has_words_of_its_own() -> None:
+    assert set(numbers.SAID) == set(REASONS) - set(UNAVOIDABLE) - {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(999, "999"), (1000, "1.00 k"), (3_953_006_531, "3.95 G")]
+)
+def test_counts_in_charts_have_three_digits(count: int, said: str) -> None:
+    assert wording.short_tokens(count).replace(wording.THIN, " ") == said
+
+
+def test_other_peoples_words_are_no_markup() -> None:
+    assert wording.plain("a*b*\n<i> $x$ :red[y]") == r"a\*b\* \<i\> \$x\$ \:red\[y\]"

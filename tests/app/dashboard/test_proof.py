@@ -1,0 +1,104 @@
+"""The page Proof: its numbers are those of `compare`, on runs of a model of a few weights."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from cachecast.dashboard import proof_numbers as numbers
+from cachecast.dashboard.opened import example_path
+
+pytest.importorskip("torch", reason="the engine needs torch: pip install 'cachecast[engine]'")
+
+OpenApp = Callable[..., AppTest]
+RunCli = Callable[..., tuple[int, str, str]]
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32,
+    "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "vocab_size": 128, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+    "max_position_embeddings": 4096, "tie_word_embeddings": True,
+}  # fmt: skip
+FLEET = """
+[engine]
+block_tokens = 4
+blocks = 26
+max_batch_tokens = 32
+max_seqs = 4
+[latency]
+kind = "linear"
+step_base_s = 0.001
+per_token_s = 0.0001
+"""
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_cli: RunCli) -> Path:
+    """A folder with a replay, the prediction that its own durations drive, and another cache's."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    (tmp_path / "fleet.toml").write_text(FLEET, encoding="utf-8")
+    rows = [
+        {"id": f"r{n}", "arrival": 0.0, "prompt_token_ids": [*range(16), *range(n, n + 5 + n)],
+         "output_len": 6, "output_token_ids": [n + t for t in range(6)]}
+        for n in range(8)
+    ]  # fmt: skip
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    replay = ("replay", "log.jsonl", "--engine", "torch:model", "--fleet", "fleet.toml")
+    simulate = ("simulate", "log.jsonl", "--fleet", "fleet.toml")
+    recorded = ("--set", "latency.kind=recorded", "--set", "latency.file=measured")
+    for words in (
+        (*replay, "-o", "measured"), (*simulate, *recorded, "-o", "exact"),
+        (*simulate, "--set", "engine.block_tokens=32", "-o", "other"),
+    ):  # fmt: skip
+        code, _, err = run_cli(*words)
+        assert code == 0, err
+    return tmp_path
+
+
+def test_the_page_has_the_verdict_and_the_numbers_of_compare(
+    open_app: OpenApp, runs: Path, run_cli: RunCli
+) -> None:
+    app = open_app(runs / "measured", page="proof")
+    assert not app.exception
+    assert not app.error
+    assert app.success[0].value.startswith("**Pass**, lock-step")
+    metrics = {metric.label: metric.value for metric in app.metric}
+    _, out, _ = run_cli("compare", "exact", "measured", "--json")
+    found = json.loads(out)
+    assert metrics["Requests whose hits differ"] == "0 of 8"
+    assert metrics["Hit tokens predicted"] == str(found["hit_tokens"]["predicted"])
+    assert metrics["TTFT, mean error"] == "0.0 %"
+    assert metrics["Noise floor of TTFT"] == "unknown"
+    assert any("torch" in text.value for text in app.markdown)
+
+
+def test_another_prediction_is_chosen_and_its_mismatches_are_named(
+    open_app: OpenApp, runs: Path, run_cli: RunCli
+) -> None:
+    app = open_app(runs / "other", page="proof")
+    _, out, _ = run_cli("compare", "other", "measured", "--json")
+    found = json.loads(out)
+    assert found["hit_tokens"]["mismatched_requests"] > 0
+    assert app.selectbox[0].value == "other"
+    rows = numbers.differing(found)
+    assert rows[0]["requests"] == found["hit_tokens"]["mismatched_requests"]
+    assert app.dataframe[1].value["which"][0] == ", ".join(found["hit_tokens"]["mismatched_ids"])
+
+
+def test_without_runs_the_page_says_how_to_make_them(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = open_app(example_path(), page="proof")
+    assert not app.exception
+    assert any("no run of simulate and no run of replay" in text.value for text in app.markdown)
+    assert "cachecast replay LOG" in app.code[0].value
+
+
+def test_points_beyond_what_a_browser_draws_are_thinned_evenly() -> None:
+    points = [{"n": n} for n in range(10_000)]
+    assert numbers.shown(points) == points[::3]
+    assert numbers.shown(points[:4_000]) == points[:4_000]

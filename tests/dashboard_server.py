@@ -1,0 +1,95 @@
+"""The real dashboard in a process of its own, for tests in a real browser."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+# As root, without a display, and silent: Chromium calls nobody but us.
+CHROMIUM_FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+)  # fmt: skip
+_START_S = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running dashboard: its address, its folder, what it has said so far, its process."""
+
+    url: str
+    folder: Path
+    log: Path
+    process: subprocess.Popen[bytes]
+
+
+def chromium() -> str | None:
+    """The browser to test with, if there is one."""
+    return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str, port: int | None = None) -> Iterator[Server]:
+    """`cachecast dashboard ARGUMENTS` until the end of the block, then it is told Ctrl-C."""
+    folder.mkdir(parents=True, exist_ok=True)
+    port = port or free_port()
+    log = folder / "server.log"
+    command = [sys.executable, "-m", "cachecast", "dashboard", *arguments, "--no-browser"]
+    command += ["--port", str(port), "--folder", str(folder / "kept")]
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, stdout=out, stderr=subprocess.STDOUT,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )  # fmt: skip
+    server = Server(f"http://127.0.0.1:{port}", folder / "kept", log, process)
+    try:
+        _wait_until_it_answers(server)
+        yield server
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+
+
+def settle(page: Page) -> None:
+    """Wait until the page stands still: no script runs and no progress is shown."""
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    page.wait_for_function(
+        """() => {
+            const app = document.querySelector('[data-testid="stApp"]');
+            const still = app?.dataset.testScriptState === 'notRunning';
+            const busy = document.querySelector('[data-testid="stProgress"]');
+            const now = performance.now();
+            if (!still || busy) { window.stillSince = undefined; return false; }
+            window.stillSince ??= now;
+            return now - window.stillSince > 400;
+        }"""
+    )
+
+
+def _wait_until_it_answers(server: Server) -> None:
+    for _ in range(10 * _START_S):
+        try:
+            with urllib.request.urlopen(f"{server.url}/_stcore/health", timeout=10):
+                return
+        except OSError:
+            assert server.process.poll() is None, server.log.read_text()
+            time.sleep(0.1)
+    raise AssertionError(f"no answer at {server.url}: {server.log.read_text()}")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        assert isinstance(port, int)
+        return port

@@ -1,0 +1,104 @@
+"""What replay/validate.py decides: which workloads, how often, within which time."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+CALIBRATED = {
+    "machine": "a machine", "engine": "torch",
+    "held_out": {"steps": 2, "mean_pct": 1, "p90_pct": 2},
+}  # fmt: skip
+
+
+@pytest.fixture
+def script(root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("validate", root / "replay/validate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    def judged(check: Any, name: str, workload: Any, replays: int) -> bool:
+        agents, load, blocks = workload
+        on = " ".join(check.on[2:])
+        print(f"{name}: {agents.sessions} at {load} on {blocks}, {replays} times {on}")
+        return name == "load 0.9"
+
+    monkeypatch.setattr(module, "judged", judged)
+    monkeypatch.setattr(module.Check, "calibrate", lambda self, seconds: CALIBRATED)
+    return module
+
+
+def run(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    *options: str,
+) -> tuple[int, list[str]]:  # fmt: skip
+    """The exit code, and what is printed between the calibration and the time in all."""
+    monkeypatch.setattr(sys, "argv", ["validate.py", *options])
+    code = script.main()
+    return code, [line for line in capsys.readouterr().out.splitlines()[2:-1] if line]
+
+
+def test_loads_sessions_replays_and_a_device_can_be_chosen(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loads, more = ("--load", "0.3", "--load", "0.6"), ("--sessions", "9", "--replays", "4")
+    found = run(script, monkeypatch, capsys, *loads, *more, "--device", "cuda", "--raw")
+    assert found == (0, [
+        "load 0.3: 9 at 0.3 on 4001, 4 times --device cuda",
+        "load 0.6: 9 at 0.6 on 4001, 4 times --device cuda",
+    ])  # fmt: skip
+
+
+def test_unasked_it_runs_four_workloads_three_times_on_the_cpu_beside_a_probe(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(script, monkeypatch, capsys) == (0, [
+        "load 0.5: 15 at 0.5 on 4001, 3 times --device cpu --normalise",
+        "load 0.8: 15 at 0.8 on 4001, 3 times --device cpu --normalise",
+        "bursts, load 0.5: 15 at 0.5 on 4001, 3 times --device cpu --normalise",
+        "tight cache, load 0.9: 15 at 0.9 on 260, 3 times --device cpu --normalise",
+    ])  # fmt: skip
+
+
+def test_a_lock_step_that_differs_fails_the_whole(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(script, monkeypatch, capsys, "--load", "0.9", "--load", "0.5")[0] == 1
+
+
+@pytest.mark.parametrize(("within_s", "left_out"), [("20", False), ("19", True)])
+def test_a_workload_that_would_end_too_late_is_left_out_and_named(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    within_s: str, left_out: bool,
+) -> None:  # fmt: skip
+    """The first is begun at 0 s and ends at 10, so the second would end at 20."""
+    times = iter([0.0, 0.0, 10.0, 10.0, 20.0, 20.0])
+    monkeypatch.setattr(script.time, "monotonic", lambda: next(times))
+    options = ("--load", "0.3", "--load", "0.6", "--within-s", within_s)
+    _, lines = run(script, monkeypatch, capsys, *options)
+    ran = "load 0.6: 15 at 0.6 on 4001, 3 times --device cpu --normalise"
+    out = "load 0.6: left out, 19 s are too few for it"
+    assert lines[1:] == [out if left_out else ran]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--replays", "1"], "--replays: expected at least 2, whose difference is the noise floor"),
+        (["--load", "0"], "--load: expected more than 0"),
+        (["--sessions", "0"], "--sessions: expected at least 1"),
+    ],
+)
+def test_what_cannot_be_validated_is_refused(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    options: list[str], message: str,
+) -> None:  # fmt: skip
+    with pytest.raises(SystemExit) as leaving:
+        run(script, monkeypatch, capsys, *options)
+    assert leaving.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"validate.py: error: {message}"

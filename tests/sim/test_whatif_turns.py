@@ -1,0 +1,76 @@
+"""What-ifs by the columnar path: the totals and every session's charge of the ordinary one."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sim.token_logs import META, built, step
+
+from cachecast_datasets.decode import requests_of
+from cachecast_datasets.encode import batch_of
+from cachecast_datasets.request import Request
+from cachecast_datasets.turn_columns import turn_columns
+from cachecast_pricing.catalog import load_catalog
+from cachecast_sim.scenario import Scenario
+from cachecast_sim.sessions import session_key
+from cachecast_sim.whatif.change import Change, ChangedLog
+from cachecast_sim.whatif.changes import change_of
+from cachecast_sim.whatif.replay import Replay, replay, replay_turns
+
+CATALOG = load_catalog()
+CHANGES = (
+    (),
+    ("ttl=1h",),
+    ("batch=on",),
+    ("model=gpt-6-sol",),
+    ("model=claude-haiku-5.5", "batch"),
+)
+
+
+def shown(found: Replay) -> tuple[object, ...]:
+    """Everything that `whatif` says of a replay."""
+    totals = found.totals
+    misses = sorted((r.reason, r.requests, r.tokens, r.cost) for r in totals.misses.values())
+    return (
+        found.scenario, totals.requests, totals.usage, totals.money, misses, found.sessions,
+        found.hit_tokens, found.prefill_tokens, found.extra_requests, set(found.assumptions),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("texts", CHANGES)
+@given(steps=st.lists(step, min_size=1, max_size=14), system=st.booleans(), nameless=st.booleans())
+def test_the_columnar_path_gives_what_the_ordinary_one_gives(
+    texts: tuple[str, ...], steps: list[dict[str, object]], system: bool, nameless: bool
+) -> None:
+    """To the picounit for each session; a request without a session is one by itself."""
+    batch = batch_of([replace(r, session_id=None) if nameless else r for r in built(steps, system)])
+    log, columns = list(requests_of(batch)), turn_columns(batch)
+    scenario = Scenario("s", CATALOG.resolve("claude-opus-5"))
+
+    sessions = {request.request_id: session_key(request) for request in log}
+    slow = replay(scenario, changes(texts), ChangedLog(log), CATALOG, META, sessions)
+    fast = replay_turns(scenario, changes(texts), [columns], CATALOG, META)
+
+    assert fast is not None
+    assert shown(slow) == shown(fast)
+    assert sum(fast.sessions.values()) == fast.totals.money.total
+
+
+def test_a_change_of_the_log_has_no_columnar_path() -> None:
+    """Nothing is taken of the log then: the ordinary path reads it."""
+    untouched: Iterator[list[Request]] = iter([[]])
+
+    found = replay_turns(
+        Scenario("s", CATALOG.resolve("claude-opus-5")), changes(("keep-alive=290x3",)), untouched,
+        CATALOG, META,
+    )  # fmt: skip
+
+    assert found is None
+    assert next(untouched) == []
+
+
+def changes(texts: tuple[str, ...]) -> list[Change]:
+    """New ones for each replay: a change may count what it did."""
+    return [change_of(text, CATALOG) for text in texts]
