@@ -156,7 +156,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--load", type=float, action="append", help="agents at this load only")
     parser.add_argument("--sessions", type=int, default=Agents().sessions, help="of agents")
     parser.add_argument("--replays", type=int, default=3, help="of each workload, at least 2")
-    parser.add_argument("--calibrate-s", type=float, default=100)
+    parser.add_argument("--calibrate-s", type=float, default=110)
     parser.add_argument(
         "--within-s", type=float, default=math.inf,
         help="begin no workload that would end later, if it takes as long as the one before",

@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 _WORK = (
     "prefill_tokens", "prefill_requests", "prefill_pairs", "decode_requests", "decode_context",
+    "held_tokens",
 )  # fmt: skip
 
 
@@ -118,7 +119,7 @@ def _teacher_forced(
     model = latency_of(
         table, FilesBeside(Path(predicted.info.get("latency_folder", "."), "fleet.toml"))
     )
-    durations = predicted_durations(measured.steps, model.step_ns)
+    durations = predicted_durations(measured.steps, model)
     return teacher_forced(truth, measured.steps, durations)
 
 

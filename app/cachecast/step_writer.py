@@ -19,12 +19,13 @@ class StepSink:
         self._written = 0
 
     def add(
-        self, counts: tuple[int, int, int, int, int], duration_ns: int, **measured: Any
+        self, counts: tuple[int, int, int, int, int, int | None], duration_ns: int, **measured: Any
     ) -> None:
-        """One more step: prefill tokens, requests and pairs, decode requests and context."""
+        """One more step: prefill tokens, requests and pairs, decode requests and context, and
+        held tokens."""
         names = (
             "prefill_tokens", "prefill_requests", "prefill_pairs", "decode_requests",
-            "decode_context",
+            "decode_context", "held_tokens",
         )  # fmt: skip
         self._rows.append(
             {
@@ -39,11 +40,11 @@ class StepSink:
 
     def of_model(
         self, prefill_tokens: int, prefill_requests: int, prefill_pairs: int, decode_requests: int,
-        decode_context: int, duration_ns: int,
+        decode_context: int, held_tokens: int | None, duration_ns: int,
     ) -> None:  # fmt: skip
         """One more step, as a latency model tells it."""
-        counts = (prefill_tokens, prefill_requests, prefill_pairs, decode_requests, decode_context)
-        self.add(counts, duration_ns)
+        work = (prefill_tokens, prefill_requests, prefill_pairs, decode_requests, decode_context)
+        self.add((*work, held_tokens), duration_ns)
 
     def flush(self) -> None:
         """Write what was collected."""

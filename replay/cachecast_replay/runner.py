@@ -39,6 +39,7 @@ class Step:
     prefill_pairs: int
     decode_requests: int
     decode_context: int
+    held_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,8 @@ class Replay:
 
 
 def step_of(number: int, start_ns: int, took: StepTime, record: StepRecord) -> Step:
-    """The step as a latency model counts it: attention pairs of prefills, lengths of decodes."""
+    """The step as a latency model counts it: attention pairs of prefills, lengths of decodes, and
+    the tokens that both hold."""
     prefills = [part for part in record.parts if part.phase == "prefill"]
     decodes = [part for part in record.parts if part.phase == "decode"]
     pairs = sum(
@@ -170,7 +172,7 @@ def step_of(number: int, start_ns: int, took: StepTime, record: StepRecord) -> S
     return Step(
         number, start_ns, took,
         sum(part.new_tokens for part in prefills), len(prefills), pairs,
-        len(decodes), sum(part.context_tokens + 1 for part in decodes),
+        len(decodes), sum(part.context_tokens + 1 for part in decodes), record.held_tokens,
     )  # fmt: skip
 
 

@@ -12,9 +12,18 @@ from cachecast_replay.probe import MatrixProbe
 
 
 def test_decoding_sequences_double_with_a_step_between() -> None:
-    """No decoding at all once; every other number with contexts of 64, 256 and 1,024 tokens."""
-    found = Counter(scene.sequences for scene in scenes(Limits(512, 16, 1024), seed=1))
-    assert found == {0: 1, **dict.fromkeys((1, 2, 3, 4, 6, 8, 12, 16), 3)}
+    """No decoding at all once; every other number with contexts of 64, 256 and 1,024 tokens. In
+    short scenes the numbers that are left up to 8, with the least and the most of these."""
+    grid = [scene for scene in scenes(Limits(512, 16, 1024), seed=1) if not scene.shared]
+    found = Counter(scene.sequences for scene in grid)
+    assert found == {0: 1, 5: 2, 7: 2, **dict.fromkeys((1, 2, 3, 4, 6, 8, 12, 16), 3)}
+    assert [s.context for s in grid if s.sequences == 5] == [64, 1024]
+
+
+def test_some_scenes_share_three_quarters_of_the_longest_context() -> None:
+    grid = scenes(Limits(512, 16, 1024), seed=1)
+    found = [(s.sequences, s.context, s.shared) for s in grid if s.shared]
+    assert found == [(count, 1024, 768) for count in (2, 4, 8, 16)]
 
 
 def test_decoding_alone_is_measured_three_times_a_scene() -> None:
@@ -35,7 +44,7 @@ class Round:
             if until_s is not None and self.clock[0] > until_s:
                 break
             self.clock[0] += 1
-            found.append(Sample(place, 0, (0, 0, 0, 1, 64), self.number))
+            found.append(Sample(place, 0, (0, 0, 0, 1, 64, 64), self.number))
         return found
 
 

@@ -46,7 +46,7 @@ class PaperEngine:
                 finished.append(name)
                 del self._live[name]
                 self.results[name] = self._result(name, "completed", 0)
-        return StepRecord(tuple(parts), tuple(admitted), (), tuple(yielded), tuple(finished))
+        return StepRecord(tuple(parts), tuple(admitted), (), tuple(yielded), tuple(finished), 0)
 
     def _result(self, name: str, status: object, hits: int | None) -> RequestResult:
         assert status in ("completed", "rejected")
@@ -121,11 +121,11 @@ def test_a_step_is_counted_as_a_latency_model_counts_it() -> None:
             StepPart("a", 10, 3, "prefill"),
             StepPart("b", 6, 1, "decode"),
             StepPart("c", 8, 1, "decode"),
-        ), (), (), (), (),
+        ), (), (), (), (), 24,
     )  # fmt: skip
     step = step_of(5, 100, StepTime(1, 1, None, None), record)
     assert (step.prefill_tokens, step.prefill_requests, step.prefill_pairs) == (3, 1, 36)
-    assert (step.decode_requests, step.decode_context) == (2, 7 + 9)
+    assert (step.decode_requests, step.decode_context, step.held_tokens) == (2, 7 + 9, 24)
 
 
 def test_what_ended_before_an_interruption_is_kept_though_an_earlier_request_still_ran() -> None:

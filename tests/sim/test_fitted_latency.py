@@ -1,8 +1,11 @@
 """Fitted coefficients: the sum they stand for, their file, and how far it can be trusted."""
 
 import re
+from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from latency_models import FITTED, Files, fitted_with
 
 from cachecast_datasets.errors import BadInput
@@ -33,29 +36,57 @@ def test_segments_are_the_tokens_between_two_knots() -> None:
 
 def test_the_features_have_names_in_their_order() -> None:
     """10 prompt tokens after 90 cached ones, beside 2 decodes of together 50 tokens."""
-    row = features(10, 1, 10 * 90 + 55, 2, 50)
+    row = features(10, 1, 10 * 90 + 55, 2, 50, 140)
     by_name = dict(zip(feature_names(KNOTS), row, strict=True))
 
     assert by_name == {
-        "constant": 1, "new_tokens_above_1": 1, "new_tokens_above_2": 2, "new_tokens_above_4": 4,
-        "new_tokens_above_8": 4, "new_tokens_above_16": 0, "new_tokens_above_32": 0,
-        "new_tokens_above_64": 0, "new_tokens_above_128": 0, "new_tokens_above_256": 0,
-        "new_tokens_above_512": 0, "prefill_requests": 1, "decode_requests": 2,
-        "prefill_pairs": 955, "decode_context": 50,
+        "constant": 1, **{f"new_tokens_above_{n}": 1 for n in range(1, 8)},
+        "new_tokens_above_8": 4, "new_tokens_above_12": 0, "new_tokens_above_16": 0,
+        "new_tokens_above_32": 0, "new_tokens_above_64": 0, "new_tokens_above_128": 0,
+        "new_tokens_above_256": 0, "new_tokens_above_512": 0, "prefill_requests": 1,
+        "decode_requests": 2, "prefill_pairs": 955, "decode_context": 50, "held_tokens": 140,
     }  # fmt: skip
 
 
-def test_the_model_and_the_design_matrix_agree() -> None:
-    """What a calibration fits is what the model adds up."""
-    found = FITTED.coefficients_s
-    row = features(7, 2, 40, 3, 120, found.knots)
+@given(st.integers(0, 20), st.integers(0, 3), st.integers(0, 99), st.integers(0, 9))
+def test_the_model_and_the_design_matrix_agree(
+    tokens: int, prefills: int, pairs: int, decodes: int
+) -> None:
+    """What a calibration fits is what the model adds up, on every segment and at every knot."""
+    file = fitted_with(held_token=7e-7)
+    found = file.coefficients_s
+    context, held = 40 * decodes, 16 * (tokens + decodes)
+    row = features(tokens, prefills, pairs, decodes, context, held, found.knots)
     values = [
         found.constant, *found.new_token, found.prefill_request, found.decode_request,
-        found.prefill_pair, found.decode_context_token,
+        found.prefill_pair, found.decode_context_token, found.held_token,
     ]  # fmt: skip
-    summed = sum(count * value for count, value in zip(row, values, strict=True))
+    summed = sum(count * Fraction(str(value)) for count, value in zip(row, values, strict=True))
 
-    assert FittedModel(FITTED, "f").step_ns(7, 2, 40, 3, 120) == round(summed * 1e9)
+    model = FittedModel(file, "f")
+    model.watch(lambda ahead: held)
+    assert model.step_ns(tokens, prefills, pairs, decodes, context) == round(summed * 10**9)
+
+
+def test_held_tokens_have_their_price_in_single_steps_and_in_a_stretch() -> None:
+    """2 decodes, 1560 us and 0.4 us for each of 100, 102, 104 tokens; 0.5 us for each of 80 held
+    ones, of which a block of 16 comes in the third step."""
+    model = FittedModel(fitted_with(held_token=5e-7), "f")
+    model.watch(lambda ahead: 80 + 16 * (ahead >= 2))
+    assert model.step_ns(0, 0, 0, 2, 100) == 1_640_000
+    assert model.decode_ends_ns(2, 100, 3) == [1_640_000, 3_280_800, 4_930_400]
+
+
+def test_a_price_for_held_tokens_needs_somebody_who_knows_them() -> None:
+    model = FittedModel(fitted_with(held_token=5e-7), "f")
+    with pytest.raises(RuntimeError, match="`watch` the server before its first step"):
+        model.step_ns(0, 0, 0, 2, 100)
+
+
+def test_a_file_from_before_held_tokens_were_measured_gives_them_no_price() -> None:
+    text = fitted_toml(fitted_with(held_token=5e-7))
+    assert text.count("held_token = 5e-07\n") == 1
+    assert read_fitted(text.replace("held_token = 5e-07\n", ""), "f") == FITTED
 
 
 def test_decode_steps_grow_with_the_context_and_are_equal_where_it_is_free() -> None:

@@ -193,7 +193,7 @@ def _into(sink: StepSink) -> Callable[[Step], None]:
     def keep(step: Step) -> None:
         counts = (
             step.prefill_tokens, step.prefill_requests, step.prefill_pairs, step.decode_requests,
-            step.decode_context,
+            step.decode_context, step.held_tokens,
         )  # fmt: skip
         sink.add(
             counts, step.time.duration_ns, start_ns=step.start_ns, raw_ns=step.time.raw_ns,

@@ -180,6 +180,7 @@ STEPS: Final[dict[str, str]] = {
     "prefill_pairs": "their attention pairs",
     "decode_requests": "requests that computed one token",
     "decode_context": "sum of their lengths",
+    "held_tokens": "tokens of the blocks that its requests hold, a shared block once",
 }
 
 TIMELINE: Final[dict[str, str]] = {

@@ -134,6 +134,7 @@ STEPS = pa.schema(
         ("prefill_pairs", pa.int64()),
         ("decode_requests", pa.int64()),
         ("decode_context", pa.int64()),
+        ("held_tokens", pa.int64()),
     ]
 )
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.optimize import nnls
 
 from cachecast_datasets.errors import BadInput
-from cachecast_replay.calibration.measure import Sample
+from cachecast_replay.calibration.measure import Counts, Sample
 from cachecast_sim.latency.features import KNOTS, features
 from cachecast_sim.latency.fitted_file import RANGES, Coefficients, HeldOutError, ValidRange
 
@@ -33,16 +33,18 @@ def fit(samples: Sequence[Sample], knots: Sequence[int] = KNOTS) -> Fit:
     """Fitted on the medians of each kind of step over the rounds. BadInput for too few."""
     counts, seconds = _medians(samples)
     held = np.arange(len(seconds)) % _HELD_OUT == _HELD_OUT - 1
-    if (~held).sum() < 2 * (len(knots) + 5):
+    if (~held).sum() < 2 * (len(knots) + 6):
         raise BadInput(
             f"{len(seconds)} kinds of step were measured, expected at least "
-            f"{3 * (len(knots) + 5)}: give the calibration more time"
+            f"{3 * (len(knots) + 6)}: give the calibration more time"
         )
     rows = np.array([features(*row, knots) for row in counts], dtype=np.float64)
     found = _solve(rows[~held], seconds[~held])
     slopes = len(knots)
     constant, *rest = (float(value) for value in found)
-    names = ("prefill_request", "decode_request", "prefill_pair", "decode_context_token")
+    names = (
+        "prefill_request", "decode_request", "prefill_pair", "decode_context_token", "held_token",
+    )  # fmt: skip
     coefficients = Coefficients(
         constant=constant, knots=list(knots), new_token=rest[:slopes],
         **dict(zip(names, rest[slopes:], strict=True)),
@@ -53,7 +55,7 @@ def fit(samples: Sequence[Sample], knots: Sequence[int] = KNOTS) -> Fit:
     )  # fmt: skip
 
 
-def _medians(samples: Sequence[Sample]) -> tuple[list[tuple[int, int, int, int, int]], Floats]:
+def _medians(samples: Sequence[Sample]) -> tuple[list[Counts], Floats]:
     """Per kind of step the counts of its middle sample and the median of its times, shuffled into
     an order that has nothing to do with size."""
     kinds: dict[tuple[int, int], list[Sample]] = defaultdict(list)

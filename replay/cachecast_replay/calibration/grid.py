@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 _ALONE = 3  # measured so often in a scene: most steps of a server only decode
+_SINGLE = 8  # up to so many sequences every number is measured: few rows cost steps, not a line
+_FEW = 16  # new tokens, at most, of the steps of a short scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`sequences` requests that decode with about `context` tokens each, and the steps measured
-    beside them."""
+    """`sequences` requests that decode with about `context` tokens each, the first `shared` of them
+    the same for all, and the steps measured beside them."""
 
     sequences: int
     context: int
     points: tuple[Point, ...]
+    shared: int = 0
 
 
 def scenes(limits: Limits, seed: int) -> list[Scene]:
@@ -46,11 +49,19 @@ def scenes(limits: Limits, seed: int) -> list[Scene]:
     draw = random.Random(seed)
     counts = [0, *_halves(_powers(1, limits.sequences))]
     contexts = _powers(min(64, limits.context_tokens), limits.context_tokens, factor=4)
-    return [
+    found = [
         Scene(count, context, tuple(_points(limits, count, draw)))
         for count in counts
         for context in (contexts if count else [0])
     ]
+    few_rows = set(range(1, min(_SINGLE, limits.sequences) + 1))
+    for count in sorted(few_rows - set(counts)):
+        ends = sorted({contexts[0], contexts[-1]})
+        found += [Scene(count, context, _few_points(limits, count)) for context in ends]
+    longest = limits.context_tokens
+    for count in _powers(2, limits.sequences) if limits.sequences > 1 else []:
+        found.append(Scene(count, longest, _few_points(limits, count), longest * 3 // 4))
+    return found
 
 
 def _points(limits: Limits, decoding: int, draw: random.Random) -> Iterator[Point]:
@@ -67,6 +78,14 @@ def _points(limits: Limits, decoding: int, draw: random.Random) -> Iterator[Poin
         size = draw.choice([s for s in sizes if s * prompts <= room] or [0])
         if size:
             yield Point(size, prompts, 0)
+
+
+def _few_points(limits: Limits, decoding: int) -> tuple[Point, ...]:
+    """Decoding alone, and small prompts without a prefix."""
+    sizes = _powers(1, min(_FEW, limits.new_tokens))
+    room = limits.new_tokens - decoding
+    alone = [Point(0, 0, 0)] * _ALONE
+    return (*alone, *(Point(size, 1, 0) for size in sizes if size <= room))
 
 
 def _halves(sizes: list[int]) -> list[int]:

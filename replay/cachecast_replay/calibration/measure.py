@@ -10,17 +10,18 @@ from cachecast_replay.engine.records import StepRecord
 from cachecast_replay.measuring import Stopwatch
 from cachecast_replay.runner import Engine, step_of
 
+Counts = tuple[int, int, int, int, int, int]
 _SPARE = 4  # steps of a scene beyond those that its prompts and its points need
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One measured step: which point of which scene, its five counts (prefill tokens, requests and
-    pairs, decode requests and context), and its nanoseconds."""
+    """One measured step: which point of which scene, its six counts (prefill tokens, requests and
+    pairs, decode requests and context, held tokens), and its nanoseconds."""
 
     scene: int
     point: int
-    counts: tuple[int, int, int, int, int]
+    counts: Counts
     duration_ns: int
 
 
@@ -46,7 +47,8 @@ class GridRun:
 
     `step_tokens` is the engine's token budget. The same sequences and prefixes come back in every
     scene, longer or shorter, so that the engine computes each of them only once; each sequence has
-    blocks of its own, as real ones have. `measured_scene` hears of every scene.
+    blocks of its own, as real ones have, but for the `shared` tokens of a scene.
+    `measured_scene` hears of every scene.
     """
 
     def __init__(
@@ -80,7 +82,8 @@ class GridRun:
         prompts = scene.sequences * scene.context + sum(prefixes) + len(prefixes)
         output = -(-prompts // self._step_tokens) + len(scene.points) + _SPARE
         for sequence in range(scene.sequences):
-            self._add(self._stream(f"sequence {sequence}", scene.context), output)
+            own = self._stream(f"sequence {sequence}", scene.context)
+            self._add([*self._stream("shared", scene.shared), *own[scene.shared :]], output)
         for prefix in prefixes.values():
             self._add([*prefix, self._token()], 1)
         while not self._only_decodes(scene.sequences):
@@ -91,9 +94,7 @@ class GridRun:
         self._drain()
         return found
 
-    def _measured(
-        self, point: Point, prefixes: dict[int, list[int]]
-    ) -> tuple[tuple[int, int, int, int, int], int]:
+    def _measured(self, point: Point, prefixes: dict[int, list[int]]) -> tuple[Counts, int]:
         for _ in range(point.prompts):
             prefix = prefixes.get(point.prefix, [])
             self._add([*prefix, *self._tokens(point.new_tokens)], 1)
@@ -102,7 +103,7 @@ class GridRun:
         step = step_of(0, 0, took, self._record)
         counts = (
             step.prefill_tokens, step.prefill_requests, step.prefill_pairs, step.decode_requests,
-            step.decode_context,
+            step.decode_context, step.held_tokens,
         )  # fmt: skip
         return counts, took.duration_ns
 

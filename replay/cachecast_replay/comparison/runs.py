@@ -60,8 +60,9 @@ class Requests:
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The steps of a run in order: when they began, how long the clock said they took, and what
-    they computed: (steps, 5) prefill tokens, requests and pairs, decode requests and context.
-    `raw_ns` is how long they took by the wall, None where nothing was measured."""
+    they computed: (steps, 6) prefill tokens, requests and pairs, decode requests and context, and
+    the tokens that they held. `raw_ns` is how long they took by the wall, None where nothing was
+    measured."""
 
     start_ns: Ints
     duration_ns: Ints

@@ -1,19 +1,21 @@
 """The measured schedule with other durations: predicted ones judge the step model alone."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from cachecast_replay.comparison.errors import Errors, errors
 from cachecast_replay.comparison.runs import Floats, Ints, Requests, Steps
+from cachecast_sim.latency.model import LatencyModel
 
-StepNs = Callable[[int, int, int, int, int], int]
 
-
-def predicted_durations(steps: Steps, step_ns: StepNs) -> Ints:
-    """What the model says of each measured step."""
-    rows = ([int(count) for count in row] for row in steps.work)
-    return np.array([step_ns(*row) for row in rows], dtype=np.int64)
+def predicted_durations(steps: Steps, model: LatencyModel) -> Ints:
+    """What a new model says of each measured step."""
+    held = 0
+    model.watch(lambda ahead: held)
+    found = []
+    for row in steps.work.tolist():
+        *counts, held = row
+        found.append(model.step_ns(*counts))
+    return np.array(found, dtype=np.int64)
 
 
 def teacher_forced(

@@ -100,6 +100,7 @@ class Engine:
         if not self._unfinished:
             return None
         schedule = self.scheduler.schedule()
+        held = self.manager.usable_blocks - self.manager.free_blocks
         tokens = self._run(schedule)
         parts = tuple(_step_part(part) for part in schedule.parts)
         names = [sequence.request_id for sequence in schedule.yielding]
@@ -113,6 +114,7 @@ class Engine:
             preempted=tuple(sequence.request_id for sequence in schedule.preempted),
             yielded=tuple(zip(names, tokens, strict=True)),
             finished=tuple(sequence.request_id for sequence in finished),
+            held_tokens=held * self.manager.block_tokens,
         )
 
     def use_large_pages(self) -> int:

@@ -25,8 +25,9 @@ def use_large_pages() -> int:
         first, last = -(-start // LARGE_BYTES) * LARGE_BYTES, end // LARGE_BYTES * LARGE_BYTES
         if last <= first or advise(first, last - first, _HUGEPAGE) != 0:
             continue
-        if advise(first, last - first, _COLLAPSE) == 0:
-            moved += last - first
+        # one by one: over a whole mapping Linux stops at the first page that was never touched
+        pages = range(first, last, LARGE_BYTES)
+        moved += sum(LARGE_BYTES for page in pages if advise(page, LARGE_BYTES, _COLLAPSE) == 0)
     return moved
 
 

@@ -23,6 +23,7 @@ class StepRecord:
     preempted: tuple[str, ...]
     yielded: tuple[tuple[str, int], ...]  # (request id, token id) at the end of the step
     finished: tuple[str, ...]
+    held_tokens: int  # of the blocks that its requests hold, a shared block once
 
     @property
     def scheduled_tokens(self) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cachecast_sim.fleet.config import FleetConfig, TierTable
 from cachecast_sim.fleet.eviction import ORDERS, Uses
+from cachecast_sim.fleet.held import held_by_sglang, held_by_vllm
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.kv_size import KvSize
 from cachecast_sim.fleet.links import Link
@@ -46,26 +47,30 @@ class ServerMaker:
         hand_over: Callable[[Job, int], None] | None = None, receive: Receive | None = None,
     ) -> VllmServer:  # fmt: skip
         """A server that does both, only prefills (`hand_over`) or only decodes (`receive`)."""
-        engine = self._config.engine
-        return VllmServer(
+        engine, latency = self._config.engine, self._latency()
+        server = VllmServer(
             engine.block_tokens, self._kv.blocks - 1, engine.max_batch_tokens,
-            1 if engine.admission == "sequential" else engine.max_seqs, self._latency(),
+            1 if engine.admission == "sequential" else engine.max_seqs, latency,
             on_finish, ttl_ns=None if engine.ttl_s is None else nanoseconds(engine.ttl_s),
             tiers=None if receive is not None else self._tier_stack(),
             hand_over=hand_over, receive=receive,
         )  # fmt: skip
+        latency.watch(held_by_vllm(server))
+        return server
 
     def sglang(self, on_finish: Callable[[Job, int], None]) -> "SglangServer":
         """A server that does both; it has no null block."""
         from cachecast_sim.fleet.sglang.server import SglangServer
         from cachecast_sim.fleet.sglang.settings import SglangSettings
 
-        engine = self._config.engine
+        engine, latency = self._config.engine, self._latency()
         settings = SglangSettings(
             self._kv.blocks * engine.block_tokens, engine.block_tokens, engine.max_batch_tokens,
             engine.max_seqs, engine.admission,
         )  # fmt: skip
-        return SglangServer(settings, self._latency(), on_finish)
+        server = SglangServer(settings, latency, on_finish)
+        latency.watch(held_by_sglang(server, engine.block_tokens))
+        return server
 
     def _latency(self) -> LatencyModel:
         """A model of its own for each server; it may remember what it has seen."""

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 # Best of what was tried: constant, counts and context with a piecewise-linear basis in new tokens
 # (docs/latency.md). Segment i is the tokens in (knot i, knot i + 1]; the last one is open.
-KNOTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-COUNTS = ("prefill_requests", "decode_requests", "prefill_pairs", "decode_context")
+# Each number up to 8 is a knot, since kernels for few rows are steps and not lines.
+KNOTS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 64, 128, 256, 512)
+COUNTS = ("prefill_requests", "decode_requests", "prefill_pairs", "decode_context", "held_tokens")
 
 
 def segments(new_tokens: int, knots: Sequence[int]) -> list[int]:
@@ -26,8 +27,9 @@ def feature_names(knots: Sequence[int]) -> list[str]:
 
 def features(
     prefill_tokens: int, prefill_requests: int, prefill_context: int,
-    decode_requests: int, decode_context: int, knots: Sequence[int] = KNOTS,
+    decode_requests: int, decode_context: int, held_tokens: int, knots: Sequence[int] = KNOTS,
 ) -> list[int]:  # fmt: skip
     """One step's row of the design matrix: 1, the segments, then `COUNTS`."""
     in_segments = segments(prefill_tokens + decode_requests, knots)
-    return [1, *in_segments, prefill_requests, decode_requests, prefill_context, decode_context]
+    counts = (prefill_requests, decode_requests, prefill_context, decode_context, held_tokens)
+    return [1, *in_segments, *counts]

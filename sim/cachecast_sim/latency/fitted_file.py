@@ -15,7 +15,10 @@ RANGES = ("new_tokens", "prefill_requests", "decode_requests", "prefill_pairs", 
 
 
 class Coefficients(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Seconds per unit, none negative. `new_token` has one slope for each of `knots`."""
+    """Seconds per unit, none negative. `new_token` has one slope for each of `knots`.
+
+    `held_token` is 0 in files from before it was measured.
+    """
 
     constant: float
     knots: list[int]
@@ -24,6 +27,7 @@ class Coefficients(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decode_request: float
     prefill_pair: float
     decode_context_token: float
+    held_token: float = 0.0
 
 
 class ValidRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Protocol
 
+HeldTokens = Callable[[int], int]
+
 
 class LatencyModel(Protocol):
     """How long the steps of one server take.
@@ -42,6 +44,14 @@ class LatencyModel(Protocol):
 
         To be called once after each `decode_ends_ns` whose steps were used; a step asked for with
         `step_ns` counts as run at once. Most models need not know.
+        """
+        return
+
+    def watch(self, held_tokens: HeldTokens) -> None:
+        """Where to ask for the tokens of the blocks that running requests hold, each block once.
+
+        To be called once, before the first step. `held_tokens(0)` is meant for the step asked for,
+        `held_tokens(n)` for the one n decode steps later. Most models need not know.
         """
         return
 

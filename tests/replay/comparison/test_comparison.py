@@ -1,10 +1,12 @@
 """Errors, the noise floor, lock-step differences and the verdict, in numbers by hand."""
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pytest
+from latency_models import fitted_with
 
 from cachecast_replay.comparison.errors import Errors, errors, rank_correlation
 from cachecast_replay.comparison.lock_step import Mismatches, mismatches
@@ -16,6 +18,9 @@ from cachecast_replay.comparison.teacher_forced import (
     teacher_forced,
 )
 from cachecast_replay.comparison.verdict import Floor, verdict
+from cachecast_sim.latency.fitted import FittedModel
+from cachecast_sim.latency.linear import LinearModel
+from cachecast_sim.latency.model import LatencyModel
 
 NONE = Mismatches([], [], [], None)
 
@@ -78,13 +83,13 @@ def test_each_kind_of_difference_is_named_by_its_requests() -> None:
     assert not mismatches(one, one, (None, None)).any
 
 
-def steps(*work: tuple[int, int, int, int, int], duration: int = 10) -> Steps:
+def steps(*work: tuple[int, int, int, int, int, int], duration: int = 10) -> Steps:
     count = len(work)
     starts = np.arange(count, dtype=np.int64) * duration
     return Steps(starts, np.full(count, duration, np.int64), np.array(work, dtype=np.int64))
 
 
-A, B = (4, 1, 10, 0, 0), (0, 0, 0, 1, 5)
+A, B = (4, 1, 10, 0, 0, 4), (0, 0, 0, 1, 5, 8)
 
 
 def test_a_step_that_computes_something_else_differs_and_so_does_one_too_many() -> None:
@@ -95,13 +100,32 @@ def test_a_step_that_computes_something_else_differs_and_so_does_one_too_many() 
     assert (longer.steps, longer.first_step) == (1, 2)
 
 
+def equal_steps(duration_ns: int) -> LatencyModel:
+    return LinearModel(Decimal(duration_ns) / 10**9, Decimal(0))
+
+
+def test_a_model_hears_what_each_measured_step_held() -> None:
+    """1 ms and 1 us for each held token, of which the two steps have 4 and 8."""
+    free = fitted_with(
+        knots=[1], new_token=[0], prefill_request=0, decode_request=0, prefill_pair=0,
+        decode_context_token=0, held_token=1e-6,
+    )  # fmt: skip
+    durations = predicted_durations(steps(A, B), FittedModel(free, "f"))
+    assert durations.tolist() == [1_004_000, 1_008_000]
+
+
+def test_steps_that_held_something_else_differ() -> None:
+    shared = (*B[:5], 4)
+    assert mismatches(requests(), requests(), (steps(B), steps(shared))).steps == 1
+
+
 def test_teacher_forced_replaces_durations_and_keeps_the_schedule() -> None:
     """Three steps of 10 ns, of which the model thinks 12. `a` arrives with the first, its first
     token comes with it and its last with the third. `b` arrives at 15, in the second: it waits 5
     for its end, and the third step gives its only token."""
     run = steps(A, B, B)
     found = requests(arrival_ns=[0, 15], first_token_ns=[10, 30], end_ns=[30, 30])
-    durations = predicted_durations(run, lambda *work: 12)
+    durations = predicted_durations(run, equal_steps(12))
     ttft, itl = teacher_forced(found, run, durations)
     assert ttft is not None
     assert itl is not None
@@ -113,7 +137,7 @@ def test_teacher_forced_replaces_durations_and_keeps_the_schedule() -> None:
 def test_a_request_that_arrives_at_a_boundary_waits_for_nothing() -> None:
     run = steps(A, B)
     found = requests(arrival_ns=[10, 10], first_token_ns=[20, 20], end_ns=[20, 20])
-    ttft, _ = teacher_forced(found, run, predicted_durations(run, lambda *work: 10))
+    ttft, _ = teacher_forced(found, run, predicted_durations(run, equal_steps(10)))
     assert ttft is not None
     assert ttft.mean_abs_pct == 0
 

@@ -40,7 +40,8 @@ def run(engine: Engine) -> list[StepRecord]:
 
 def test_records_say_what_each_step_computed() -> None:
     """a: 6 prompt tokens, 2 out. b shares its first block, which it finds in the same step: of 8
-    tokens of budget a takes 6 and b 2 of its 5 others."""
+    tokens of budget a takes 6 and b 2 of its 5 others. They hold the shared block once and one of
+    their own each; the second step needs a third for b."""
     engine = engine_of()
     engine.add("a", [1, 2, 3, 4, 5, 6], 2, [10, 11])
     engine.add("b", [1, 2, 3, 4, 9, 9, 9, 9, 9], 1, [12])
@@ -52,6 +53,7 @@ def test_records_say_what_each_step_computed() -> None:
         preempted=(),
         yielded=(("a", 10),),
         finished=(),
+        held_tokens=3 * 4,
     )
     assert second == StepRecord(
         parts=(StepPart("a", 6, 1, "decode"), StepPart("b", 6, 3, "prefill")),
@@ -59,6 +61,7 @@ def test_records_say_what_each_step_computed() -> None:
         preempted=(),
         yielded=(("a", 11), ("b", 12)),
         finished=("a", "b"),
+        held_tokens=4 * 4,
     )
     assert (second.scheduled_tokens, second.context_tokens) == (1 + 3, 6 + 6)
     assert (second.prefill_requests, second.decode_requests) == (1, 1)

@@ -1,5 +1,7 @@
 """Large memory pages: which memory is moved, and that moving changes nothing else."""
 
+import ctypes
+import mmap
 import platform
 
 import pytest
@@ -9,7 +11,12 @@ from replay.tiny_models import strong_weights, tiny_shape
 from cachecast_replay.engine import engine as engine_module
 from cachecast_replay.engine import pages
 from cachecast_replay.engine.engine import Engine
-from cachecast_replay.engine.pages import own_memory, return_free_memory, use_large_pages
+from cachecast_replay.engine.pages import (
+    LARGE_BYTES,
+    own_memory,
+    return_free_memory,
+    use_large_pages,
+)
 
 MAPS = """\
 55e0c0000000-55e0c0800000 r-xp 00000000 08:01 1234       /usr/bin/python3.11
@@ -74,3 +81,21 @@ def test_memory_is_that_of_all_weights_and_the_cache() -> None:
     )
     layer = 2 * 96 * 48 + 2 * 32 * 48 + 3 * 40 * 48 + 2 * 48
     assert engine.memory_bytes == 4 * (2 * layer + 2 * 50 * 48 + 48 + 2 * 2 * 30 * 4 * 2 * 16)
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="large pages are asked for on Linux only")
+def test_a_hole_in_a_mapping_keeps_no_page_behind_it_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 16 MiB only the first and the last 4 are touched: the hole of 8 holds three large pages
+    or four, which are not there to be moved, and all others are."""
+    size, touched = 16 << 20, 4 << 20
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory[:touched] = memory[-touched:] = b"x" * touched
+    with memoryview(memory) as view:
+        start = ctypes.addressof(ctypes.c_char.from_buffer(view))
+    monkeypatch.setattr(pages, "own_memory", lambda maps: iter([(start, start + size)]))
+    low, high = start + touched, start + size - touched
+    last = start + size - LARGE_BYTES
+    firsts = range(-(-start // LARGE_BYTES) * LARGE_BYTES, last + 1, LARGE_BYTES)
+    there = [first for first in firsts if first < low or first + LARGE_BYTES > high]
+    assert use_large_pages() in (0, len(there) * LARGE_BYTES)  # 0: this kernel gives none
+    assert memory[:touched] == memory[-touched:] == b"x" * touched
