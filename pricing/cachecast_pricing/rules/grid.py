@@ -1,6 +1,10 @@
 """Positions at every N-th token block, beside a token-block log's own boundaries."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from cachecast_datasets.request import Boundaries, Request
 
@@ -17,25 +21,32 @@ def with_grid(boundaries: Boundaries, request: Request, steps: Sequence[int]) ->
     blocks, size = request.token_blocks, request.token_block_size
     if not steps or request.blocks is not None or blocks is None or size is None:
         return boundaries
-    counts = {n for step in steps for n in range(step, len(blocks) + 1, step)}
-    there = set(boundaries.tokens)
-    grid = sorted(n for n in counts if n * size not in there and n < len(blocks))
+    grid, hashes = _grid(blocks, size, steps)
     counted = bool(boundaries.positions) and boundaries.positions[-1] is not None
     made = Boundaries([], [], [], [])
     at, position = 0, 1 if counted else None
     for tokens, value, name, own in zip(*boundaries, strict=True):
-        while at < len(grid) and grid[at] * size < tokens:
-            _append(made, grid[at] * size, blocks.item(grid[at] - 1), _INSIDE.get(name), position)
-            at += 1
-        _append(made, tokens, value, name, own)
+        end = max(at, bisect_left(grid, tokens))
+        made.tokens.extend(grid[at:end])
+        made.hashes.extend(hashes[at:end])
+        made.names.extend([_INSIDE.get(name, "in_messages")] * (end - at))
+        made.positions.extend([position] * (end - at))
+        made.tokens.append(tokens)
+        made.hashes.append(value)
+        made.names.append(name or "in_messages")
+        made.positions.append(own)
         position = own
+        at = end + (end < len(grid) and grid[end] == tokens)  # a boundary is there already
     return made
 
 
-def _append(
-    made: Boundaries, tokens: int, value: int, name: str | None, position: int | None
-) -> None:
-    made.tokens.append(tokens)
-    made.hashes.append(value)
-    made.names.append(name or "in_messages")
-    made.positions.append(position)
+def _grid(
+    blocks: npt.NDArray[np.uint64], size: int, steps: Sequence[int]
+) -> tuple[Sequence[int], list[int]]:
+    """(prefix lengths in tokens, ids) of each multiple of the steps before the last block."""
+    if len(steps) == 1:  # the usual case, and a range costs nothing
+        (step,) = steps
+        grid = range(step * size, len(blocks) * size, step * size)
+        return grid, blocks[step - 1 :: step][: len(grid)].tolist()
+    counts = sorted({n for step in steps for n in range(step, len(blocks), step)})
+    return [n * size for n in counts], blocks[np.array(counts, dtype=np.int64) - 1].tolist()
