@@ -9,7 +9,7 @@ from cachecast_datasets.decode import repeated_strings, requests_of, scalars
 from cachecast_datasets.request import Boundaries, Request
 
 _SCALARS = (
-    "first_token_s", "end_s", "account", "hash_scope", "model", "platform", "region",
+    "first_token_s", "end_s", "account", "hash_scope", "provider", "model", "platform", "region",
     "prompt_tokens", "output_tokens", "session_id", "agent_id", "tools_tokens", "system_tokens",
     "token_block_size",
 )  # fmt: skip
@@ -35,6 +35,7 @@ class TurnColumns:
     end_s: list[float | None]
     account: list[str | None]
     hash_scope: list[str | None]
+    provider: list[str | None]
     model: list[str | None]
     platform: list[str | None]
     region: list[str | None]

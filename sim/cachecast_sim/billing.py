@@ -7,6 +7,7 @@ from cachecast_datasets.errors import EvidenceError
 from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
 from cachecast_pricing.catalog import Catalog
+from cachecast_pricing.model_ids import ModelRef
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.rules.families import family_of, has_rules
 from cachecast_pricing.rules.next_turn import UsualRules
@@ -17,7 +18,7 @@ from cachecast_sim.pricer import Pricer
 from cachecast_sim.provider import ProviderWorld, reported_outcome
 from cachecast_sim.rulebook import Rulebook
 from cachecast_sim.scenario import Scenario
-from cachecast_sim.turns import TurnWorld
+from cachecast_sim.turns import Lane, TurnWorld
 
 _ALWAYS = (
     "account", "session_id", "agent_id", "provider", "platform", "region", "model", "model_served",
@@ -38,6 +39,7 @@ class Billing:
         self.counts_only = meta.evidence == "counts"
         self.rulebook: Rulebook | None = None
         self.world: ProviderWorld | TurnWorld | None = None
+        self._lanes: dict[ModelRef, Lane | None] = {}
         if not self.counts_only:
             self.rulebook = Rulebook(self.pricer, scenario.settings, meta.carries_markers)
             self.world = ProviderWorld(self.rulebook.rules_of, scenario.settings.first_token_s)
@@ -69,27 +71,34 @@ class Billing:
 
     def turns(self) -> TurnWorld | None:
         """The columnar path for totals, where this scenario and log allow it."""
-        model = self.scenario.model
-        if model is None or self.rulebook is None or self.pricer.by_arrival:
+        if self.rulebook is None or self.pricer.by_arrival or self.meta.evidence != "token_blocks":
             return None
-        if self.meta.evidence != "token_blocks":
-            return None
-        usual = Request(request_id="", arrival_us=0)
-        rules = self.rulebook.rules_of(usual)
-        if not getattr(rules, "shortcut", False):
-            return None
-        moment = self.pricer.moment(usual, model)
-        assert moment is not None  # a named model has a card
-        if moment.peak is not None or not all(_complete(p) for _, p in moment.bands):
+        if self.scenario.model is not None and self._lane(Request("", 0)) is None:
             return None
         self.world = TurnWorld(
-            cast(UsualRules, rules),
+            self._lane,
+            self.rulebook.rules_of,
             self.pricer,
-            moment,
             self.scenario.settings.first_token_s,
             self._marks_assumed(),
         )
         return self.world
+
+    def _lane(self, request: Request) -> Lane | None:
+        """The short way of usual turns of the request's model; one for each model."""
+        assert self.rulebook is not None  # the log has more than counts
+        ref, rules = self.pricer.model_of(request), self.rulebook.rules_of(request)
+        if ref is None or not getattr(rules, "shortcut", False):
+            return None
+        if ref not in self._lanes:
+            moment = self.pricer.moment(request, ref)
+            short = (
+                moment is not None
+                and not moment.card.has_peak
+                and all(_complete(prices) for _, prices in moment.bands)
+            )
+            self._lanes[ref] = Lane(cast(UsualRules, rules), moment) if short and moment else None
+        return self._lanes[ref]
 
     def _same_provider(self, requests: Iterable[Request]) -> Iterator[Request]:
         """A counts-only log can be repriced within its provider, not re-cached under another."""

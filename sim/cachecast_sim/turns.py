@@ -5,7 +5,7 @@ events or ledger rows; everything else takes the ordinary way. A property test h
 both paths equal.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 
 from cachecast_datasets.request import Request
@@ -14,44 +14,61 @@ from cachecast_pricing.charge import charge, without_cache
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.rules.next_turn import UsualRules
 from cachecast_pricing.rules.reasons import Segment
-from cachecast_pricing.rules.store import Plan
+from cachecast_pricing.rules.store import EntryStore, Plan
 from cachecast_pricing.usage import Usage
 from cachecast_sim.ledger import miss_costs, row_of
 from cachecast_sim.pricer import Moment, Pricer
-from cachecast_sim.provider import Desk, Outcome, Waiting, first_token_us
+from cachecast_sim.provider import Desk, Outcome, RulesOf, Waiting, first_token_us
 from cachecast_sim.sessions import SessionKey, session_key, session_of
 from cachecast_sim.totals import Totals
 
 END_OF_TIME = 1 << 62
 
 
-class TurnWorld:
-    """One scenario with one model at one moment's prices; feed it batches, then take `totals`.
+class Lane:
+    """One model's rules at one moment's prices, and the sums of its usual turns.
 
     Every band must have every price that a usual turn can need (`Billing.turns` sees to it).
-    Where `sessions` is a dict, what each session paid is added up in it.
+    """
+
+    __slots__ = ("bands", "rules", "sums", "unit_prices")
+
+    def __init__(self, rules: UsualRules, moment: Moment) -> None:
+        self.rules = rules
+        self.bands = moment.bands
+        # per price band: requests, fresh, read, written short, written long, output, and how many
+        # requests had new text and how many a tail
+        self.sums = [[0] * 8 for _ in moment.bands]
+        self.unit_prices = [_unit_prices(prices) for _, prices in moment.bands]
+
+
+LaneOf = Callable[[Request], Lane | None]  # of a request's model; None: it has no short way
+
+
+class TurnWorld:
+    """One scenario; feed it batches, then take `totals`.
+
+    `lane_of` is asked once for each model and provider of the log. Where `sessions` is a dict, what
+    each session paid is added up in it.
     """
 
     def __init__(
         self,
-        rules: UsualRules,
+        lane_of: LaneOf,
+        rules_of: RulesOf,
         pricer: Pricer,
-        moment: Moment,
         first_token_s: float | None,
         marks_assumed: bool = False,
     ) -> None:
         self.totals = Totals()
         self.sessions: dict[SessionKey, int] | None = None
-        self.desk = Desk(lambda request: rules, first_token_s)
-        self._rules = rules
+        self.desk = Desk(rules_of, first_token_s)
+        self._lane_of = lane_of
+        self._lanes: dict[tuple[str | None, str | None], Lane | None] = {}
         self._pricer = pricer
-        self._bands = moment.bands
         self._marks_assumed = marks_assumed
-        # per price band: requests, fresh, read, written short, written long, output, and how many
-        # requests had new text and how many a tail
-        self._sums = [[0] * 8 for _ in moment.bands]
-        self._unit_prices = [_unit_prices(prices) for _, prices in moment.bands]
-        self._waiting: list[tuple[int, int, Plan | Waiting]] = []  # a heap by first token
+        # a heap by first token; of a usual turn with the store that it writes to
+        self._waiting: list[tuple[int, int, Plan | Waiting, EntryStore | None]] = []
         self._arrived = 0
         self._now = -1
 
@@ -69,22 +86,42 @@ class TurnWorld:
     @property
     def usual_turns(self) -> int:
         """How many requests took the short way."""
-        return sum(sums[0] for sums in self._sums)
+        return sum(sums[0] for lane in self._used() for sums in lane.sums)
+
+    def _used(self) -> list[Lane]:
+        """Each lane once; a named model is that of every request."""
+        return list(dict.fromkeys(lane for lane in self._lanes.values() if lane is not None))
+
+    def _lane(self, model: str | None, provider: str | None) -> Lane | None:
+        key = (model, provider)
+        if key not in self._lanes:
+            self._lanes[key] = self._lane_of(
+                Request(request_id="", arrival_us=0, model=model, provider=provider)
+            )
+        return self._lanes[key]
 
     def _turns(self, columns: TurnColumns) -> None:
-        usual, scope_of = self._rules.usual, self._rules.memory.scope_of
+        lanes = self._lanes
         fixed_s, estimated = self.desk.first_token_s, 0
         rows = zip(
-            columns.arrival_us, columns.account, columns.hash_scope, columns.model,
-            columns.platform, columns.region, columns.session_id, columns.prompt_tokens,
-            columns.first_token_s, columns.end_s, columns.starts, columns.ends, strict=True,
+            columns.arrival_us, columns.account, columns.hash_scope, columns.provider,
+            columns.model, columns.platform, columns.region, columns.session_id,
+            columns.prompt_tokens, columns.first_token_s, columns.end_s, columns.starts,
+            columns.ends, strict=True,
         )  # fmt: skip
         for row, fields in enumerate(rows):
-            now, owner, hashed, model, host, region, session, total, token_s, end_s, a, b = fields
+            now, owner, hashed, maker, model, host, region, session, total, *fields = fields
+            token_s, end_s, a, b = fields
             if now > self._now:
                 self._advance(now)
+            name = (model, maker)
+            lane = lanes[name] if name in lanes else self._lane(model, maker)
+            if lane is None:
+                self._ordinary(columns.request(row))
+                continue
+            rules = lane.rules
             key = (owner if owner is not None else hashed, model, host, region)
-            plan = usual(scope_of(key), session, columns, a, b, total, now)
+            plan = rules.usual(rules.memory.scope_of(key), session, columns, a, b, total, now)
             if plan is None:
                 self._ordinary(columns.request(row))
                 continue
@@ -92,22 +129,22 @@ class TurnWorld:
             delay = first_token_us(total, plan.usage.cache_read, token_s, end_s, fixed_s)
             self._arrived += 1
             if delay:
-                heappush(self._waiting, (now + delay, self._arrived, plan))
+                heappush(self._waiting, (now + delay, self._arrived, plan, rules.store))
             else:
-                self._rules.store.write(plan, now)
-            paid = self._count(plan.usage, total, columns.output_tokens[row])
+                rules.store.write(plan, now)
+            paid = self._count(lane, plan.usage, total, columns.output_tokens[row])
             if self.sessions is not None:
-                name = "" if session is not None else columns.request_id(row)
-                self._pay(session_of(key[0], session, name), paid)
+                own = "" if session is not None else columns.request_id(row)
+                self._pay(session_of(key[0], session, own), paid)
         self.desk.estimated_first_tokens += estimated
 
-    def _count(self, usage: Usage, total: int, output: int | None) -> int:
+    def _count(self, lane: Lane, usage: Usage, total: int, output: int | None) -> int:
         """One more usual turn; the picounits that it costs."""
         fresh, read, short, half, hour, half_day, _, _ = usage
         band = 0
-        while total < self._bands[band][0]:
+        while total < lane.bands[band][0]:
             band += 1
-        sums = self._sums[band]
+        sums = lane.sums[band]
         if output is None:
             self.totals.unknown_outputs += 1
         sums[0] += 1
@@ -118,7 +155,7 @@ class TurnWorld:
         sums[5] += output or 0
         sums[6] += short + half + hour + half_day > 0
         sums[7] += fresh > 0
-        prices = self._unit_prices[band]
+        prices = lane.unit_prices[band]
         return (
             fresh * prices[0] + read * prices[1] + (short + half) * prices[2]
             + (hour + half_day) * prices[3] + (output or 0) * prices[4]
@@ -138,11 +175,12 @@ class TurnWorld:
     def _advance(self, now_us: int) -> None:
         """Every response that starts up to `now_us`, before the first arrival of that moment."""
         self._now = now_us
-        waiting, write = self._waiting, self._rules.store.write
+        waiting = self._waiting
         while waiting and waiting[0][0] <= now_us:
-            at, _, started = heappop(waiting)
+            at, _, started, store = heappop(waiting)
             if isinstance(started, Plan):
-                write(started, at)
+                assert store is not None, "a usual turn comes with its store"
+                store.write(started, at)
             else:
                 self._add(started.start(at))
 
@@ -154,13 +192,17 @@ class TurnWorld:
         self._arrived += 1
         result = self.desk.arrive(request, ordinal, now)
         if isinstance(result, Waiting):
-            heappush(self._waiting, (now + result.delay_us, ordinal + 1, result))
+            heappush(self._waiting, (now + result.delay_us, ordinal + 1, result, None))
         else:
             self._add(result)
 
     def _add_up(self) -> None:
         """The usual turns, as if each had been added by itself: money is linear in tokens."""
-        for (_, prices), sums in zip(self._bands, self._sums, strict=True):
+        for lane in self._used():
+            self._add_lane(lane)
+
+    def _add_lane(self, lane: Lane) -> None:
+        for (_, prices), sums in zip(lane.bands, lane.sums, strict=True):
             requests, fresh, read, short, long, output, with_new, with_tail = sums
             if not requests:
                 continue
@@ -176,7 +218,7 @@ class TurnWorld:
             self.totals.add_many(
                 requests, usage, charge(usage, prices), without_cache(usage, prices),
                 zip(costs, (with_new, with_tail), strict=True),
-                long_context=prices is not self._bands[-1][1],
+                long_context=prices is not lane.bands[-1][1],
             )  # fmt: skip
 
 

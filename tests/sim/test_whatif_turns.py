@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sim.token_logs import META, built, step
+from sim.token_logs import META, built, step, steps_with
 
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.encode import batch_of
@@ -20,6 +20,12 @@ from cachecast_sim.whatif.changes import change_of
 from cachecast_sim.whatif.replay import Replay, replay, replay_turns
 
 CATALOG = load_catalog()
+OWN: dict[str, dict[str, str]] = {  # what the models of the random logs are called here
+    "m1": {"model": "claude-opus-5", "provider": "anthropic"},
+    "m2": {"model": "claude-haiku-5.5"},
+    "m3": {"model": "gpt-6-sol", "provider": "openai"},
+    "m4": {"model": "nobody-knows-it"},
+}
 CHANGES = (
     (),
     ("ttl=1h",),
@@ -56,6 +62,27 @@ def test_the_columnar_path_gives_what_the_ordinary_one_gives(
     assert fast is not None
     assert shown(slow) == shown(fast)
     assert sum(fast.sessions.values()) == fast.totals.money.total
+
+
+@pytest.mark.parametrize("texts", [(), ("ttl=1h",), ("batch=on",)])
+@given(
+    steps=st.lists(steps_with(("m1", "m1", "m2", "m3", "m4")), min_size=1, max_size=14),
+    system=st.booleans(),
+)
+def test_models_of_the_log_side_by_side_give_what_the_ordinary_path_gives(
+    texts: tuple[str, ...], steps: list[dict[str, object]], system: bool
+) -> None:
+    """Each by its own rules and prices; some have none, and two share a provider's memory."""
+    batch = batch_of([replace(r, **OWN[r.model or ""]) for r in built(steps, system)])
+    log, columns = list(requests_of(batch)), turn_columns(batch)
+    scenario = Scenario("log", None)
+
+    sessions = {request.request_id: session_key(request) for request in log}
+    slow = replay(scenario, changes(texts), ChangedLog(log), CATALOG, META, sessions)
+    fast = replay_turns(scenario, changes(texts), [columns], CATALOG, META)
+
+    assert fast is not None
+    assert shown(slow) == shown(fast)
 
 
 def test_a_change_of_the_log_has_no_columnar_path() -> None:

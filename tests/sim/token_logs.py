@@ -13,7 +13,15 @@ from cachecast_datasets.request import Request
 META = LogMeta(source_format="test", evidence="token_blocks", carries_markers=False)
 SIZE = 256
 
-step = st.fixed_dictionaries(
+MODELS = ("m1", "m1", "m1", "m2")
+
+
+def steps_with(models: tuple[str, ...]) -> st.SearchStrategy[dict[str, object]]:
+    """`step` with other models."""
+    return st.builds(lambda one, model: {**one, "model": model}, step, st.sampled_from(models))
+
+
+step: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries(
     {
         "after_s": st.sampled_from((0, 0, 1, 2, 20, 299, 300, 301, 1800, 3601)),
         "session": st.sampled_from("ab"),
@@ -22,7 +30,7 @@ step = st.fixed_dictionaries(
         "tail": st.sampled_from((0, 1, 255)),
         "first_token_s": st.sampled_from((None, None, 0.0, 1.0, 20.0)),
         "end_s": st.sampled_from((None, 0.5, 30.0)),
-        "model": st.sampled_from(("m1", "m1", "m1", "m2")),
+        "model": st.sampled_from(MODELS),
         "typed": st.sampled_from((True, True, True, False)),
     }
 )
