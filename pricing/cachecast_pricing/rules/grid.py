@@ -26,11 +26,12 @@ def with_grid(boundaries: Boundaries, request: Request, steps: Sequence[int]) ->
     made = Boundaries([], [], [], [])
     at, position = 0, 1 if counted else None
     for tokens, value, name, own in zip(*boundaries, strict=True):
-        end = max(at, bisect_left(grid, tokens))
-        made.tokens.extend(grid[at:end])
-        made.hashes.extend(hashes[at:end])
-        made.names.extend([_INSIDE.get(name, "in_messages")] * (end - at))
-        made.positions.extend([position] * (end - at))
+        end = bisect_left(grid, tokens, at)
+        if end > at:
+            made.tokens.extend(grid[at:end])
+            made.hashes.extend(hashes[at:end])
+            made.names.extend([_INSIDE.get(name, "in_messages")] * (end - at))
+            made.positions.extend([position] * (end - at))
         made.tokens.append(tokens)
         made.hashes.append(value)
         made.names.append(name or "in_messages")
