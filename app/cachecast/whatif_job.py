@@ -68,6 +68,18 @@ class WhatIfs:
         self._catalog = catalog
         self._baseline: Replay | None = None
         self._sessions: dict[str, SessionKey] | None = None
+        self._known: dict[str, Replay] = {}
+
+    def remember(self, text: str, made: Replay) -> None:
+        """`made` is this log under that `--change`, which then need not be replayed again.
+
+        It is forgotten where it was made under other rules or prices than the change asks for.
+        """
+        changes = self.checked(text)
+        assert isinstance(changes, list), "a replay is of a change, not of a fleet"
+        scenario = replace(_after(self.scenario, changes), name=text)
+        if replace(made.scenario, name=text) == scenario:
+            self._known[text] = replace(made, scenario=scenario)
 
     def baseline(self, report: Report = nothing_to_report) -> Replay:
         """The log replayed as it is."""
@@ -86,7 +98,9 @@ class WhatIfs:
             serve(requests_of(self._trace, report), changes)
             check_served(changes)
             return OwnFleet(text, changes)
-        changed = self._replay(replace(self.scenario, name=text), changes, report)
+        changed = self._known.get(text)
+        if changed is None:
+            changed = self._replay(replace(self.scenario, name=text), changes, report)
         return WhatIf(text, changed, difference(changed, self.baseline(report)))
 
     def checked(self, text: str) -> list[Change] | FleetRun:

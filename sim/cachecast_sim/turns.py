@@ -110,8 +110,8 @@ class TurnWorld:
             columns.ends, strict=True,
         )  # fmt: skip
         for row, fields in enumerate(rows):
-            now, owner, hashed, maker, model, host, region, session, total, *fields = fields
-            token_s, end_s, a, b = fields
+            now, owner, hashed, maker, model, host, region, session, total = fields[:9]
+            token_s, end_s, a, b = fields[9:]
             if now > self._now:
                 self._advance(now)
             name = (model, maker)

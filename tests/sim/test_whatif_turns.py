@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from cachecast_sim.whatif.changes import change_of
 from cachecast_sim.whatif.replay import Replay, replay, replay_turns
 
 CATALOG = load_catalog()
-OWN: dict[str, dict[str, str]] = {  # what the models of the random logs are called here
+OWN: dict[str, dict[str, Any]] = {  # what the models of the random logs are called here
     "m1": {"model": "claude-opus-5", "provider": "anthropic"},
     "m2": {"model": "claude-haiku-5.5"},
     "m3": {"model": "gpt-6-sol", "provider": "openai"},

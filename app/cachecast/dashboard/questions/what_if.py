@@ -33,9 +33,14 @@ def change_text(change: str, folder: Folder) -> str:
 def _answer(about: Opened, arguments: Arguments, folder: Folder, report: Report) -> Answer:
     """Without a change, the baseline alone."""
     scenario, *changes = arguments
-    asked = _asked(about.key, about.trace(), scenario)
+    asked = whatifs_of(about, scenario)
     found = [asked.change(change_text(change, folder), report) for change in changes]
     return whatif_json(asked.baseline(report), found)
+
+
+def whatifs_of(about: Opened, scenario: str) -> WhatIfs:
+    """The what-ifs of a log under a scenario, with what was replayed before."""
+    return _asked(about.key, about.trace(), scenario)
 
 
 @lru_cache(maxsize=8)
