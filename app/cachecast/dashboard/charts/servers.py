@@ -61,12 +61,16 @@ def timeline(rows: list[Row], field: str, title: str, unit: str) -> AnyChart:
         return _heat_map(rows, field, title, unit, len(servers))
     top = max(1, max((row[field] for row in rows), default=0))
     lanes = {server: len(servers) - 1 - place for place, server in enumerate(servers)}
+    ends = [
+        max((row for row in rows if row["server"] == server), key=lambda row: row["at"])
+        for server in servers
+    ]  # an interval lasts until its end, the last one too
     values = [
         {
             "server": row["server"], "at": row["at"], "value": row[field],
             "low": lanes[row["server"]], "high": lanes[row["server"]] + 0.7 * row[field] / top,
         }
-        for row in rows
+        for row in [*rows, *(row | {"at": row["to"]} for row in ends)]
     ]  # fmt: skip
     peaks = [
         {
