@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -252,5 +253,6 @@ def test_a_run_of_simulate_is_shown_without_form_and_with_its_own_numbers(
 
 def test_the_last_interval_of_a_server_is_drawn_to_its_end() -> None:
     rows = [{"server": 0, "at": 0.0, "to": 1.0, "waiting": 3, "blocks": 5}]
-    layers = servers.timeline(rows, "waiting", "requests that wait", "s").to_dict()["layer"]
-    assert [row["at"] for row in layers[0]["data"]["values"]] == [0.0, 1.0]
+    chart = servers.timeline(rows, "waiting", "requests that wait", "s")
+    assert isinstance(chart, alt.LayerChart)
+    assert [row["at"] for row in chart.layer[0].data.values] == [0.0, 1.0]

@@ -16,7 +16,7 @@ def value(page: Page, label: str) -> str:
 def test_a_price_of_a_gpu_hour_gives_a_cost_and_a_break_even(visit: Visit) -> None:
     page = visit("own-servers")
     assert value(page, "GPU cost") == "no price"
-    price = page.get_by_label("Price of a GPU hour")
+    price = page.get_by_role("textbox", name="Price of a GPU hour")
     price.fill("2.50")
     price.press("Enter")
     settle(page)

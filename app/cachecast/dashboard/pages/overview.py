@@ -27,7 +27,10 @@ def show(page: Page) -> None:
     if page.opened.log is not None:
         st.subheader("What to look at first")
         run = page.ask(RUN, page.scenario, behind=True)
-        when_done(page.ask(WHY, page.scenario, behind=True), WHY.doing, _findings)
+        if page.opened.facts["evidence"] == "counts":
+            st.caption("This log counts tokens: it does not say why any of them missed.")
+        else:
+            when_done(page.ask(WHY, page.scenario, behind=True), WHY.doing, _findings)
         st.subheader("Over time")
         when_done(run, RUN.doing, partial(_trend, page, bill))
     else:

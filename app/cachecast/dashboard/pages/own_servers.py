@@ -46,7 +46,7 @@ def show(page: Page) -> None:
         config = fleet_of(text.encode())
         capacity = _capacity(config)
     except BadInput as problem:
-        refused(str(problem))
+        refused(str(problem) if fleet_form.is_form() else f"{FLEET_FILE}: {problem}")
         st.stop()
     _command(page, text)
     fleet = page.ask(FLEET, as_argument(config), _stamp(config))
