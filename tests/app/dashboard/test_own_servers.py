@@ -194,6 +194,18 @@ def test_a_log_of_counts_has_a_sentence_instead_of_a_fleet(
     assert any("does not say which prompts share what" in text.value for text in app.markdown)
 
 
+def test_the_table_of_simulate_has_the_break_even_of_its_json(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    file = tmp_path / "fleet.toml"
+    file.write_text(FleetForm(gpu_hour="2.50").text(), encoding="utf-8")
+    words = ("simulate", example_path(), "--fleet", file, "--as", "claude-opus-5")
+    (even,) = json.loads(run_cli(*words, "--json")[1])["break_even"]
+    code, out, err = run_cli(*words)
+    assert code == 0, err
+    assert f"{Decimal(even['traffic']):,.3g} × the traffic" in out
+
+
 def test_the_gpu_cost_is_exact() -> None:
     """Two GPUs for half an hour at 2.50."""
     config = fleet_of(FleetForm(gpu_hour="2.50").text().encode())
@@ -255,4 +267,7 @@ def test_the_last_interval_of_a_server_is_drawn_to_its_end() -> None:
     rows = [{"server": 0, "at": 0.0, "to": 1.0, "waiting": 3, "blocks": 5}]
     chart = servers.timeline(rows, "waiting", "requests that wait", "s")
     assert isinstance(chart, alt.LayerChart)
-    assert [row["at"] for row in chart.layer[0].data.values] == [0.0, 1.0]
+    data = chart.layer[0].data
+    assert isinstance(data, alt.InlineData)
+    assert isinstance(data.values, list)
+    assert [row["at"] for row in data.values] == [0.0, 1.0]
