@@ -132,7 +132,7 @@ def _break_even(run: FleetRun, bill: Bill) -> str:
     found = break_even(
         run.cost(), (to_decimal(money.total), money.currency or ""),
         unserved=run.totals.rejected + run.skipped,
-        unpriced=bill.totals.requests - bill.totals.priced,
+        unpriced=bill.totals.unpriced_requests,
     )  # fmt: skip
     if found.traffic is None:
         return f"unknown: {found.unknown}"
