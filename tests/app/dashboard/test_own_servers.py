@@ -234,7 +234,7 @@ def test_a_fleet_file_replaces_the_form_and_a_broken_one_is_a_sentence(
     app.segmented_control(key="fleet how").set_value("As a file")
     settle(app)
     text = app.text_area(key="fleet as text")
-    assert "[fleet]" in text.value
+    assert "[fleet]" in str(text.value)
     text.set_value(FleetForm(servers=1, blocks=2).text())
     settle(app)
     assert app.error[0].value.startswith("All 60 requests were rejected")
