@@ -18,6 +18,7 @@ from cachecast.dashboard.page_list import PAGES
 
 WIDTHS = (1280, 800)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+README_CHANGE = "volatile%3Ddrop%2Corder%3Dstable"
 README_PICTURE = Path(__file__).parent / "dashboard.png"
 
 
@@ -37,7 +38,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
         with serving(Path(kept), asked.log, "--as", asked.scenario) as server:
             if asked.readme:
-                picture = _take(browser, server.url, 1280, "light", whole=False)
+                address = f"{server.url}/what-if?change={README_CHANGE}"
+                picture = _take(browser, address, 1280, "light", whole=False)
                 _small(picture).save(README_PICTURE, optimize=True)
                 return
             asked.folder.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from rich.table import Table
 from cachecast.billing import Bill
 from cachecast.output import money_column, notes, print_table, share, tokens
 from cachecast_pricing.money import to_decimal
+from cachecast_sim.fleet.break_even import break_even
 from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.fleet.summary import Spread, spread, spread_of_counts
 
@@ -102,10 +103,10 @@ def _tiers(run: FleetRun) -> Table:
 
 def _money(run: FleetRun, name: str, bills: Sequence[Bill]) -> Table:
     """Own servers beside the API, where each has a price."""
-    rows: list[tuple[str, Decimal | None, str]] = []
+    rows: list[tuple[str, Decimal | None, str, str]] = []
     cost = run.cost()
     if cost is not None:
-        rows.append((escape(f"own servers ({name})"), cost[0], cost[1]))
+        rows.append((escape(f"own servers ({name})"), cost[0], cost[1], ""))
     for bill in bills:
         if bill.totals.priced:
             money = bill.totals.money
@@ -114,12 +115,28 @@ def _money(run: FleetRun, name: str, bills: Sequence[Bill]) -> Table:
                     escape(f"API: {bill.scenario.name}"),
                     to_decimal(money.total),
                     money.currency or "",
+                    _break_even(run, bill),
                 )
             )
-    table = _table("what the log costs", "", "charge")
-    for label, amount, currency in rows:
-        table.add_row(label, money_column([amount], currency)[0])
+    table = _table("what the log costs", "", "charge", "break-even")
+    for label, amount, currency, even in rows:
+        table.add_row(label, money_column([amount], currency)[0], even)
+    if cost is not None and bills:
+        table.caption = "break-even: at so many times the traffic both cost the same"
     return table
+
+
+def _break_even(run: FleetRun, bill: Bill) -> str:
+    """The traffic at which the API would bill what the GPUs cost; the reason where unknown."""
+    money = bill.totals.money
+    found = break_even(
+        run.cost(), (to_decimal(money.total), money.currency or ""),
+        unserved=run.totals.rejected + run.skipped,
+        unpriced=bill.totals.unpriced_requests,
+    )  # fmt: skip
+    if found.traffic is None:
+        return f"unknown: {found.unknown}"
+    return f"{found.traffic:,.3g} × the traffic"
 
 
 def duration(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """Asking a question about what is open: computed once, remembered here and in the folder."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -45,6 +45,7 @@ class Answers:
     def open(self, path: Path, label: str) -> Work:
         """Opening a log or a run; `opened(work.answer)` is what came of it."""
         key = ("open", str(path), label, _stamp(path))
+        self._forget_if_deleted(key, "log")
         return self.workshop.start(key, lambda report: open_input(path, label, self.folder, report))
 
     def ask(self, question: Question, about: Opened, *arguments: str, behind: bool = False) -> Work:
@@ -64,7 +65,14 @@ class Answers:
             self.folder.keep("answers", name, answer)
             return answer
 
+        self._forget_if_deleted(name, "path")
         return self.workshop.start(name, work, behind=behind)
+
+    def _forget_if_deleted(self, key: Hashable, file: str) -> None:
+        """Forget an answer whose file somebody has deleted: it is worked out anew."""
+        answer = self.workshop.answer(key)
+        if answer is not None and file in answer and not Path(answer[file]).exists():
+            self.workshop.drop(key)
 
     def empty(self) -> None:
         """Empty the folder and forget all answers."""

@@ -9,6 +9,7 @@ from cachecast.dashboard import fleet_form, wording
 from cachecast.dashboard import own_servers_numbers as numbers
 from cachecast.dashboard.fleet_rows import timeline
 from cachecast.dashboard.states import empty
+from cachecast.dashboard.tile_row import panels
 from cachecast.dashboard.work import Answer
 
 _HOW = """\
@@ -29,15 +30,15 @@ def costs(fleet: Answer, bill: Answer, traffic: float) -> None:
     from cachecast.dashboard.charts import servers
 
     times, sentence, more = numbers.break_even(fleet, bill, traffic)
-    left, right = st.columns(2)
-    with left.container(border=True, height="stretch"):
+    left, right = panels(2, "costs")
+    with left:
         st.markdown("**The same log, at both**")
         rows = numbers.costs(fleet, bill)
         if rows:
             st.altair_chart(servers.costs(rows), width="stretch", alt="Costs of GPUs and API")
         else:
             _prices_missing(fleet, bill)
-    with right.container(border=True, height="stretch"):
+    with right:
         st.metric("Break-even traffic", times)
         st.markdown(wording.plain(sentence))
         if more is not None and fleet_form.is_form():
@@ -65,13 +66,13 @@ def distributions(info: Answer) -> None:
     if found is None:
         empty("Not kept in this run", "An older cachecast wrote it: simulate the log again.")
         return
-    columns = st.columns(2)
-    for column, name, what, of in (
-        (columns[0], "ttft", "time to first token", "requests"),
-        (columns[1], "itl", "time between two tokens", "tokens"),
+    left, right = panels(2, "distributions")
+    for panel, name, what, of in (
+        (left, "ttft", "time to first token", "requests"),
+        (right, "itl", "time between two tokens", "tokens"),
     ):
         curve, marks = numbers.distribution(found, name, fleet[f"{name}_s"])
-        with column.container(border=True, height="stretch"):
+        with panel:
             st.markdown(f"**{what.capitalize()}**")
             if curve:
                 chart = servers.distribution(curve, marks, what, of)
@@ -86,12 +87,12 @@ def timelines(info: Answer, run: Path) -> None:
 
     unit, rows = timeline(run)
     limit = (info.get("cache") or {}).get("blocks_per_server")
-    columns = st.columns(2)
-    for column, field, title, most in (
-        (columns[0], "waiting", "Requests that wait", None),
-        (columns[1], "blocks", "Blocks that running requests hold", limit),
+    left, right = panels(2, "timelines")
+    for panel, field, title, most in (
+        (left, "waiting", "Requests that wait", None),
+        (right, "blocks", "Blocks that running requests hold", limit),
     ):
-        with column.container(border=True, height="stretch"):
+        with panel:
             of = "" if most is None else f", of {wording.tokens(most)}"
             st.markdown(f"**{title}{of}**")
             chart = servers.timeline(rows, field, title.lower(), unit)
@@ -118,12 +119,12 @@ def curves(found: Answer, simulated: float | None, life_s: float | None) -> None
     if curve["ideal"]["token_hit_ratio"] is None:
         empty("No curve", "No request of the log has a prompt whose length is known.")
         return
-    left, right = st.columns(2)
-    with left.container(border=True, height="stretch"):
+    left, right = panels(2, "curves")
+    with left:
         st.markdown("**One cache of a limited size (LRU)**")
         chart = charts.capacity_curve(curve, numbers.marked(found["marked"]), simulated)
         st.altair_chart(chart, width="stretch", alt="Hit ratio by capacity")
-    with right.container(border=True, height="stretch"):
+    with right:
         st.markdown("**One cache that forgets by age only**")
         st.altair_chart(charts.life_curve(curve, life_s), width="stretch", alt="Hit ratio by life")
     for note in curve["notes"]:

@@ -154,7 +154,7 @@ def misses(fleet: Row) -> list[Row]:
         {
             "reason": wording.words(miss["reason"]), "tokens": miss["tokens"],
             "requests": miss["requests"],
-            "text": f"{wording.short_tokens(miss['tokens'])}  "
+            "text": f"{wording.short_tokens(miss['tokens'])} · "
             f"{wording.share(miss['tokens'] / fleet['prompt_tokens'])}",
         }
         for miss in fleet["misses"]

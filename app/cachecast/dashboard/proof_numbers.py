@@ -67,8 +67,8 @@ def errors(found: Row) -> list[Row]:
             "of": label, "mean": _percent(part["mean_abs_pct"]),
             "p50": _percent(part["p50_abs_pct"]), "p90": _percent(part["p90_abs_pct"]),
             "p99": _percent(part["p99_abs_pct"]), "bias": _percent(part["bias_pct"], sign=True),
-            "rank correlation": _correlation(part["rank_correlation"]),
-            "two replays, mean": _percent(part["noise_floor_pct"]),
+            "rank corr.": _correlation(part["rank_correlation"]),
+            "noise floor": _percent(part["noise_floor_pct"]),
         }
         for label, part in rows
         if part is not None

@@ -14,6 +14,7 @@ from cachecast_pricing.rules.reasons import UNAVOIDABLE
 
 PAGE = 40  # requests that are drawn at once
 _CUTS = 150  # a piece shorter than this part of the longest prompt is joined to its neighbour
+_AGENT = 14  # characters of an agent's id behind its bars
 
 Row = dict[str, Any]
 
@@ -150,6 +151,7 @@ def notes(rows: Sequence[Row], page: tuple[int, int], currency: str | None) -> l
     """One row a bar: what stands behind it, and where its prompt parts from the earlier one."""
     found = []
     first = rows[0]["arrival_us"] if rows else 0
+    several = len({row["agent_id"] for row in rows}) > 1
     for number in range(*page):
         row = rows[number]
         before = rows[number - 1]["arrival_us"] if number else None
@@ -159,7 +161,10 @@ def notes(rows: Sequence[Row], page: tuple[int, int], currency: str | None) -> l
                 "n": number + 1,
                 "request": row["request_id"],
                 "end": row["prompt_tokens"],
-                "label": _label(row, currency),
+                "label": " · ".join(
+                    filter(None, (_agent(row) if several else "", _label(row, currency)))
+                ),
+                "agent": agent_name(row["agent_id"]),
                 "avoidable": row["reason"] is not None and row["reason"] not in UNAVOIDABLE,
                 "parted": parted_at(row),
                 "cause": cause(row),
@@ -170,6 +175,19 @@ def notes(rows: Sequence[Row], page: tuple[int, int], currency: str | None) -> l
             }
         )
     return found
+
+
+def agent_name(agent: str | None) -> str:
+    """Whose request it is, in words."""
+    return "main conversation" if agent is None else f"agent {agent}"
+
+
+def _agent(row: Row) -> str:
+    """A mark of a sub-agent's requests; nothing for those of the main conversation."""
+    agent = row["agent_id"]
+    if agent is None:
+        return ""
+    return f"↳ {agent if len(agent) <= _AGENT else agent[:_AGENT] + '…'}"
 
 
 def _label(row: Row, currency: str | None) -> str:

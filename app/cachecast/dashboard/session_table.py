@@ -15,6 +15,12 @@ from cachecast.dashboard.work import Answer
 _MOST = 1_000  # rows of the table; search finds the others
 _HEIGHT = 260
 _KEY = "session"  # in the URL
+_MEANING = {
+    "avoidable": "Lost to avoidable misses: what they cost above the read price",
+    "all misses": "What all misses cost above the read price",
+    "share": "All misses, of the session's charge",
+    "tokens": "Prompt tokens that were not read",
+}
 
 
 def choose(why: Answer) -> Answer | None:
@@ -53,6 +59,9 @@ def _table(rows: Sequence[Answer], currency: str | None, chosen: Answer, wanted:
     st.dataframe(
         _styled(rows, currency),
         hide_index=True,
+        column_config={
+            name: st.column_config.Column(help=meaning) for name, meaning in _MEANING.items()
+        },
         height=min(_HEIGHT, 36 * (len(rows) + 1) + 2),
         on_select=partial(_name_in_url, rows, key),
         selection_mode="single-row-required",
@@ -72,22 +81,22 @@ def _styled(rows: Sequence[Answer], currency: str | None) -> Any:
     """Numbers that sort as numbers and read as money."""
     columns: dict[str, list[Any]] = {
         "session": [numbers.session_name(row["session"]) for row in rows],
-        "lost, avoidable": [_number(row["avoidable_cost"]) for row in rows],
+        "avoidable": [_number(row["avoidable_cost"]) for row in rows],
         "all misses": [_number(row["cost"]) for row in rows],
-        "of its charge": [row["share_of_charge"] for row in rows],
+        "share": [row["share_of_charge"] for row in rows],
         "requests": [row["requests"] for row in rows],
-        "tokens not read": [row["tokens"] for row in rows],
+        "tokens": [row["tokens"] for row in rows],
     }
     if currency is None:
-        for name in ("lost, avoidable", "all misses", "of its charge"):
+        for name in ("avoidable", "all misses", "share"):
             del columns[name]
     frame = pd.DataFrame(columns)
     formats: dict[str, Any] = {
-        "lost, avoidable": lambda amount: _money(amount, currency),
+        "avoidable": lambda amount: _money(amount, currency),
         "all misses": lambda amount: _money(amount, currency),
-        "of its charge": lambda part: "–" if pd.isna(part) else wording.share(part),
+        "share": lambda part: "–" if pd.isna(part) else wording.share(part),
         "requests": wording.tokens,
-        "tokens not read": wording.tokens,
+        "tokens": wording.tokens,
     }
     return frame.style.format({name: formats[name] for name in columns if name in formats})
 

@@ -28,10 +28,11 @@ def show(page: Page, why: Answer, session: Answer) -> None:
         st.markdown(f"**{wording.plain(_title(session, currency))}**")
         st.caption(
             "Each bar is a prompt from its first token to its last, cut where its content blocks "
-            "end. A diamond stands where it parts from the prompt that it continues."
+            "end. A diamond stands where it parts from the prompt that it continues. Click a bar "
+            "to see why it missed."
         )
         drawn = _page(rows, currency, session["session"])
-        _ribbon(rows, drawn, currency)
+        _ribbon(rows, drawn, currency, session["session"])
     _request(page, rows, drawn, currency, session["session"])
 
 
@@ -49,10 +50,9 @@ def _agent(rows: list[Row]) -> list[Row]:
     agents = list(dict.fromkeys(row["agent_id"] for row in rows))
     if len(agents) < 2:
         return rows
-    names = {None: "main conversation"} | {agent: f"agent {agent}" for agent in agents if agent}
     chosen = st.selectbox(
         "Requests of", ["all", *agents], width=360,
-        format_func=lambda agent: "every agent" if agent == "all" else names[agent],
+        format_func=lambda agent: "every agent" if agent == "all" else numbers.agent_name(agent),
     )  # fmt: skip
     return rows if chosen == "all" else [row for row in rows if row["agent_id"] == chosen]
 
@@ -70,11 +70,33 @@ def _page(rows: Sequence[Row], currency: str | None, session: str | None) -> tup
     return chosen or found[0]
 
 
-def _ribbon(rows: Sequence[Row], drawn: tuple[int, int], currency: str | None) -> None:
-    from cachecast.dashboard.charts.ribbon import ribbon
+def _ribbon(
+    rows: Sequence[Row], drawn: tuple[int, int], currency: str | None, session: str | None
+) -> None:
+    from cachecast.dashboard.charts.ribbon import PICKED, ribbon
 
     chart = ribbon(numbers.segments(rows, drawn), numbers.notes(rows, drawn, currency))
-    st.altair_chart(chart, width="stretch", alt="Prefix ribbon: prompt tokens by class")
+    key = f"ribbon of {session} {drawn} {len(rows)}"
+    missed = _missed(rows, drawn)
+
+    def pick() -> None:
+        """Let the request that was clicked be the one below, if it missed anything."""
+        for point in st.session_state[key].selection.get(PICKED, ()):
+            if point["n"] - 1 in missed:
+                st.session_state[_request_key(session, drawn)] = point["n"] - 1
+
+    st.altair_chart(
+        chart, width="stretch", alt="Prefix ribbon: prompt tokens by class", key=key,
+        on_select=pick, selection_mode=PICKED,
+    )  # fmt: skip
+
+
+def _missed(rows: Sequence[Row], drawn: tuple[int, int]) -> list[int]:
+    return [number for number in range(*drawn) if rows[number]["reason"] is not None]
+
+
+def _request_key(session: str | None, drawn: tuple[int, int]) -> str:
+    return f"request of {session} {drawn}"
 
 
 def _request(
@@ -82,14 +104,14 @@ def _request(
     session: str | None,
 ) -> None:  # fmt: skip
     """What is known of one request that missed."""
-    missed = [number for number in range(*drawn) if rows[number]["reason"] is not None]
+    missed = _missed(rows, drawn)
     if not missed:
         st.caption("Each of these requests read all that was stored for it.")
         return
     first = numbers.dearest([rows[number] for number in missed])
     labels = {note["n"] - 1: note["label"] for note in numbers.notes(rows, drawn, currency)}
     chosen = st.selectbox(
-        "A request that missed", missed, index=first, key=f"request of {session} {drawn}",
+        "A request that missed", missed, index=first, key=_request_key(session, drawn),
         format_func=lambda number: f"{number + 1}: {labels[number]}",
     )  # fmt: skip
     row = rows[missed[first] if chosen is None else chosen]

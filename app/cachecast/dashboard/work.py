@@ -121,6 +121,11 @@ class Workshop:
         thread.start()
         return work
 
+    def answer(self, key: Hashable) -> Answer | None:
+        """The answer that is remembered of that key, if there is one."""
+        work = self._known.get(key)
+        return None if work is None else work.answer
+
     def drop(self, key: Hashable) -> None:
         """Cancel the work of that key and forget its answer."""
         with self._lock:

@@ -33,11 +33,13 @@ def open_app(answers: Answers, monkeypatch: pytest.MonkeyPatch, root: Path) -> O
     """`open_app(LOG, page="sql", scenario="claude-opus-5")`: the page, once all work has ended."""
 
     def run(
-        source: Path | None = None, *, page: str = "overview", scenario: str = "log"
-    ) -> AppTest:
+        source: Path | None = None, *, page: str = "overview", scenario: str = "log",
+        address: dict[str, str] | None = None,
+    ) -> AppTest:  # fmt: skip
         words = Arguments(source, scenario, answers.folder.path).as_list()
         monkeypatch.setattr(sys, "argv", ["dashboard", *words])
         app = AppTest.from_file(SCRIPT, default_timeout=60)
+        app.query_params.update(address or {})
         app.run()
         # `switch_page` knows files only; ours are functions, found by their address
         addresses = {p["url_pathname"]: key for key, p in app._registered_pages.items()}

@@ -37,3 +37,19 @@ def test_a_click_on_a_session_draws_its_ribbon_and_a_reload_keeps_it(
     page.reload()
     settle(page)
     expect(title).to_be_visible()
+
+
+def test_a_click_on_a_bar_of_the_ribbon_chooses_its_request(visit: Visit) -> None:
+    page = visit("misses")
+    chart = page.get_by_test_id("stVegaLiteChart").last
+    chart.scroll_into_view_if_needed()
+    chosen = page.get_by_test_id("stSelectbox").filter(has_text="A request that missed")
+    before = chosen.inner_text() + str(chosen.locator("input").input_value())
+    box = chart.bounding_box()
+    assert box is not None
+    # of the dearest session's bars one in the middle, near its left end
+    page.mouse.click(box["x"] + 75, box["y"] + box["height"] * 0.4)
+    settle(page)
+    page.wait_for_timeout(500)
+    settle(page)
+    assert chosen.inner_text() + str(chosen.locator("input").input_value()) != before

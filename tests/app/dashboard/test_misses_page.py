@@ -235,3 +235,14 @@ def test_a_log_of_counts_says_what_it_would_need(open_app: OpenApp, tmp_path: Pa
     assert not app.exception
     (error,) = app.error
     assert "counts only" in error.value
+
+
+def test_requests_of_sub_agents_are_marked_in_the_ribbon() -> None:
+    row = {
+        "request_id": "r", "arrival_us": 0, "prompt_tokens": 10, "reason": None, "finding": None,
+    }  # fmt: skip
+    rows = [row | {"agent_id": agent} for agent in (None, "explorer", "a" * 20)]
+    notes = ribbon_numbers.notes(rows, (0, 3), "USD")
+    assert [note["label"] for note in notes] == ["", "↳ explorer", "↳ " + "a" * 14 + "…"]
+    assert [note["agent"] for note in notes][:2] == ["main conversation", "agent explorer"]
+    assert ribbon_numbers.notes(rows[1:2], (0, 1), "USD")[0]["label"] == ""

@@ -6,21 +6,25 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from cachecast.dashboard import own_servers_numbers as numbers
 from cachecast.dashboard.answers import Answers
+from cachecast.dashboard.charts import servers
 from cachecast.dashboard.fleet_rows import timeline
 from cachecast.dashboard.fleet_text import FleetForm
 from cachecast.dashboard.opened import EXAMPLE_NAME, Opened, example_path, opened
 from cachecast.dashboard.questions.curve import CURVE
 from cachecast.dashboard.questions.fleet import FLEET, as_argument, priced
+from cachecast.dashboard.wording import share
 from cachecast.fleet_file import fleet_of
 from cachecast.results.reader import read_info
 
 OpenApp = Callable[..., AppTest]
 RunCli = Callable[..., tuple[int, str, str]]
+Settle = Callable[[AppTest], AppTest]
 
 
 @pytest.fixture
@@ -190,8 +194,80 @@ def test_a_log_of_counts_has_a_sentence_instead_of_a_fleet(
     assert any("does not say which prompts share what" in text.value for text in app.markdown)
 
 
+def test_the_table_of_simulate_has_the_break_even_of_its_json(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    file = tmp_path / "fleet.toml"
+    file.write_text(FleetForm(gpu_hour="2.50").text(), encoding="utf-8")
+    words = ("simulate", example_path(), "--fleet", file, "--as", "claude-opus-5")
+    (even,) = json.loads(run_cli(*words, "--json")[1])["break_even"]
+    code, out, err = run_cli(*words)
+    assert code == 0, err
+    assert f"{Decimal(even['traffic']):,.3g} × the traffic" in out
+
+
 def test_the_gpu_cost_is_exact() -> None:
     """Two GPUs for half an hour at 2.50."""
     config = fleet_of(FleetForm(gpu_hour="2.50").text().encode())
     assert config.cost is not None
     assert config.cost.of(2 * 1_800_000_000_000) == Decimal("2.50")
+
+
+def test_the_break_even_button_simulates_that_traffic(open_app: OpenApp, settle: Settle) -> None:
+    app = open_app(example_path(), page="own-servers", scenario="claude-opus-5")
+    app.text_input(key="fleet gpu_hour").set_value("2.50")
+    settle(app)
+    button = next(one for one in app.button if one.label.startswith("Simulate "))
+    times = button.label.removeprefix("Simulate ").removesuffix(" × the traffic")
+    button.click()
+    settle(app)
+
+    assert app.number_input(key="fleet traffic").value == pytest.approx(float(times), rel=0.01)
+    assert not app.exception
+    assert not app.error
+
+
+def test_a_fleet_file_replaces_the_form_and_a_broken_one_is_a_sentence(
+    open_app: OpenApp, settle: Settle
+) -> None:
+    app = open_app(example_path(), page="own-servers")
+    app.segmented_control(key="fleet how").set_value("As a file")
+    settle(app)
+    text = app.text_area(key="fleet as text")
+    assert "[fleet]" in str(text.value)
+    text.set_value(FleetForm(servers=1, blocks=2).text())
+    settle(app)
+    assert app.error[0].value.startswith("All 60 requests were rejected")
+
+    app.text_area(key="fleet as text").set_value("<b>no toml")
+    settle(app)
+    (said,) = app.error
+    assert "fleet.toml" in said.value
+    assert not app.exception
+
+
+def test_a_run_of_simulate_is_shown_without_form_and_with_its_own_numbers(
+    open_app: OpenApp, run_cli: RunCli, tmp_path: Path
+) -> None:
+    file, run = tmp_path / "fleet.toml", tmp_path / "run"
+    file.write_text(FleetForm(servers=2).text(), encoding="utf-8")
+    _, out, _ = run_cli("simulate", example_path(), "--fleet", file, "--json")
+    code, _, err = run_cli("simulate", example_path(), "--fleet", file, "-o", run)
+    assert code == 0, err
+
+    app = open_app(run, page="own-servers")
+    metrics = {metric.label: metric.value for metric in app.metric}
+    assert metrics["Prompt tokens hit"] == share(json.loads(out)["token_hit_ratio"])
+    assert "What it costs" not in [head.value for head in app.subheader]  # no bill was asked for
+    assert not app.number_input
+    assert not app.exception
+
+
+def test_the_last_interval_of_a_server_is_drawn_to_its_end() -> None:
+    rows = [{"server": 0, "at": 0.0, "to": 1.0, "waiting": 3, "blocks": 5}]
+    chart = servers.timeline(rows, "waiting", "requests that wait", "s")
+    assert isinstance(chart, alt.LayerChart)
+    data = chart.layer[0].data
+    assert isinstance(data, alt.InlineData)
+    assert isinstance(data.values, list)
+    assert [row["at"] for row in data.values] == [0.0, 1.0]

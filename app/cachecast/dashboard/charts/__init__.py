@@ -3,3 +3,10 @@
 import altair as alt
 
 AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
+
+
+def fading(colour: str, most: float) -> alt.Scale:
+    """From almost nothing to the full colour: little fades into the background of either theme."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    ends = [f"rgba({red}, {green}, {blue}, {opacity})" for opacity in (0.1, 1)]
+    return alt.Scale(domain=[0, most], range=ends)

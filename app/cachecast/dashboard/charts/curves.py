@@ -36,12 +36,16 @@ def capacity_curve(curve: Row, marked: list[Row], simulated: float | None) -> An
         layers += [
             named.mark_rule(color=SERVER, strokeDash=[3, 3]),
             named.mark_point(color=SERVER, filled=True, size=70, opacity=1).encode(y=_y()),
-            # below the curve, where it has risen
             named.mark_text(
-                color=LABEL, align="right", dx=-6, y=alt.ExprRef(f"height - {14 + 18 * place}")
+                color=LABEL, align="right", dx=-6, y=_away(row["token_hit_ratio"], 14 + 18 * place)
             ).encode(text="text:N"),
         ]
     return alt.layer(*layers).properties(height=_HEIGHT)
+
+
+def _away(ratio: float, pixels: int) -> float | alt.ExprRef:
+    """Where a text meets no curve: below one that has risen, above one that stays low."""
+    return alt.ExprRef(f"height - {pixels}") if ratio > 0.4 else float(pixels)
 
 
 def life_curve(curve: Row, life_s: float | None) -> AnyChart:

@@ -4,14 +4,13 @@ from typing import Any
 
 import altair as alt
 
-from cachecast.dashboard.charts import AnyChart
+from cachecast.dashboard.charts import AnyChart, fading
 from cachecast.dashboard.theme import LABEL, MISS
 
 Row = dict[str, Any]
 _NEUTRAL = "#8A94A0"  # what nobody can avoid; stands out from both backgrounds
 _KINDS = {"avoidable": MISS, "not avoidable": _NEUTRAL}
 _BAR = 28
-_HEAT = ["#F6D9C9", "#EBA682", "#DE8254", "#B4532A", "#7A2E10"]
 
 
 def reason_bars(rows: list[Row], title: str) -> AnyChart:
@@ -41,7 +40,7 @@ def reason_bars(rows: list[Row], title: str) -> AnyChart:
 
 
 def heat_map(rows: list[Row], title: str, relative: bool) -> AnyChart:
-    """A cell an hour: the day down, the hour across, darker where more was lost."""
+    """A cell an hour: the day down, the hour across, stronger where more was lost."""
     hours = "hour of the day from the log's zero" if relative else "hour of arrival, UTC"
     days = list(dict.fromkeys(row["day"] for row in rows))
     most = max((row["amount"] for row in rows), default=1) or 1
@@ -58,7 +57,7 @@ def heat_map(rows: list[Row], title: str, relative: bool) -> AnyChart:
                 axis=alt.Axis(ticks=False, domain=False),
             ),
             color=alt.Color(
-                "amount:Q", title=title, scale=alt.Scale(domain=[0, most], range=_HEAT),
+                "amount:Q", title=title, scale=fading(MISS, most),
                 legend=alt.Legend(orient="top", format="~s", gradientLength=200),
             ),
             tooltip=[

@@ -33,7 +33,7 @@ def result_chart(x: Column, y: Column) -> AnyChart:
     found: AnyChart
     if x.kind == "text":
         found = chart.mark_bar(color=colour, cornerRadiusEnd=2).encode(
-            y=alt.Y("x:N", title=x.name, sort=None), x=alt.X("y:Q", title=y.name, axis=number)
+            y=alt.Y("x:N", title=None, sort=None), x=alt.X("y:Q", title=y.name, axis=number)
         )
     elif x.kind == "time":
         found = chart.mark_line(color=colour, point=True).encode(

@@ -10,11 +10,13 @@ from cachecast.dashboard.theme import LABEL
 
 Row = dict[str, Any]
 _BAR, _FEW = 17, 30  # pixels of a bar and its gap; fewer requests have thicker bars
+PICKED = "picked"  # the selection that a click on a bar makes: its `n`
 _LABELS = 1.5  # room behind the longest bar for what is written there
 
 
 def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
-    """Bars of prompt tokens by class, a mark where each parts from the earlier prompt, labels."""
+    """Bars of prompt tokens by class, a mark where each parts from the earlier prompt, labels. A
+    click on a bar selects it."""
     longest = max((row["end"] for row in notes), default=1) or 1
     step = _BAR if len(notes) > _FEW else _BAR + 5
     y = alt.Y(
@@ -29,8 +31,11 @@ def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
     )  # fmt: skip
     bars = (
         alt.Chart(alt.InlineData(values=segments))
-        .mark_bar(cornerRadius=1.5, stroke="#000000", strokeOpacity=0.4, strokeWidth=0.4)
+        .mark_bar(
+            cornerRadius=1.5, cursor="pointer", stroke="#000000", strokeOpacity=0.4, strokeWidth=0.4
+        )
         .encode(y=y, x=x, x2="end:Q", color=_colour(segments), tooltip=_PIECE)
+        .add_params(alt.selection_point(name=PICKED, fields=["n"]))
     )
     parted = [row for row in notes if row["parted"] is not None]
     place = alt.Chart(alt.InlineData(values=parted)).encode(y=y, x=alt.X("parted:Q"), tooltip=_NOTE)
@@ -81,5 +86,6 @@ _NOTE = [
     alt.Tooltip("prompt:N", title="prompt tokens"),
     alt.Tooltip("pause:N", title="after a pause of"),
     alt.Tooltip("since:N", title="into the session"),
+    alt.Tooltip("agent:N", title="of"),
     alt.Tooltip("request:N"),
 ]

@@ -4,12 +4,13 @@ from typing import Any
 
 import altair as alt
 
-from cachecast.dashboard.charts import AnyChart
+from cachecast.dashboard.charts import AnyChart, fading
 from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, LABEL, MISS, SERVER
 
 Row = dict[str, Any]
 _BAR = 30
 _LANE = 58  # height of one server over time
+_AXIS = 30  # below the lanes
 _MOST_LANES = 4  # more servers are rows of a heat map
 
 
@@ -60,16 +61,20 @@ def timeline(rows: list[Row], field: str, title: str, unit: str) -> AnyChart:
         return _heat_map(rows, field, title, unit, len(servers))
     top = max(1, max((row[field] for row in rows), default=0))
     lanes = {server: len(servers) - 1 - place for place, server in enumerate(servers)}
+    ends = [
+        max((row for row in rows if row["server"] == server), key=lambda row: row["at"])
+        for server in servers
+    ]  # an interval lasts until its end, the last one too
     values = [
         {
             "server": row["server"], "at": row["at"], "value": row[field],
-            "low": lanes[row["server"]], "high": lanes[row["server"]] + 0.8 * row[field] / top,
+            "low": lanes[row["server"]], "high": lanes[row["server"]] + 0.7 * row[field] / top,
         }
-        for row in rows
+        for row in [*rows, *(row | {"at": row["to"]} for row in ends)]
     ]  # fmt: skip
     peaks = [
         {
-            "lane": lane, "top": lane + 0.88,
+            "lane": lane, "top": lane + 0.97,
             "text": f"server {server}: at most "
             f"{max(row[field] for row in rows if row['server'] == server):,}",
         }
@@ -84,14 +89,18 @@ def timeline(rows: list[Row], field: str, title: str, unit: str) -> AnyChart:
             alt.Tooltip("value:Q", title=title, format=","),
         ],
     )  # fmt: skip
-    areas = base.mark_area(color=SERVER, opacity=0.8, interpolate="step-after")
+    edge = {"color": SERVER, "strokeWidth": 1}  # what is shorter than a pixel is seen too
+    areas = base.mark_area(color=SERVER, opacity=0.8, interpolate="step-after", line=edge)
     named = alt.Chart(alt.InlineData(values=peaks)).encode(y="lane:Q")
     floors = named.mark_rule(color=CLASS_COLOURS["uncached"], opacity=0.5)
-    texts = named.mark_text(color=LABEL, align="left", x=4).encode(y="top:Q", text="text:N")
-    return alt.layer(areas, floors, texts).properties(height=_LANE * len(servers))
+    texts = named.mark_text(color=LABEL, align="left", baseline="top", x=4).encode(
+        y="top:Q", text="text:N"
+    )
+    return alt.layer(areas, floors, texts).properties(height=_LANE * len(servers) + _AXIS)
 
 
 def _heat_map(rows: list[Row], field: str, title: str, unit: str, servers: int) -> AnyChart:
+    most = max((row[field] for row in rows), default=1) or 1
     tooltip = [
         alt.Tooltip("server:O"), alt.Tooltip("at:Q", title=unit, format=",.3~r"),
         alt.Tooltip(f"{field}:Q", title=title, format=","),
@@ -104,7 +113,7 @@ def _heat_map(rows: list[Row], field: str, title: str, unit: str, servers: int) 
             x2="to:Q",
             y=alt.Y("server:O", title="server"),
             color=alt.Color(
-                f"{field}:Q", scale=alt.Scale(scheme="viridis"),
+                f"{field}:Q", scale=fading(SERVER, most),
                 legend=alt.Legend(title=title, orient="top", format="~s"),
             ),
             tooltip=tooltip,

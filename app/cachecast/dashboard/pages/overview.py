@@ -13,7 +13,7 @@ from cachecast.dashboard.questions.bill import BILL
 from cachecast.dashboard.questions.run import RUN
 from cachecast.dashboard.questions.why import WHY
 from cachecast.dashboard.states import answer_or_stop, stop_with, when_done
-from cachecast.dashboard.tile_row import tile_row
+from cachecast.dashboard.tile_row import panels, tile_row
 from cachecast.dashboard.work import Answer
 
 
@@ -27,7 +27,10 @@ def show(page: Page) -> None:
     if page.opened.log is not None:
         st.subheader("What to look at first")
         run = page.ask(RUN, page.scenario, behind=True)
-        when_done(page.ask(WHY, page.scenario, behind=True), WHY.doing, _findings)
+        if page.opened.facts["evidence"] == "counts":
+            st.caption("This log counts tokens: it does not say why any of them missed.")
+        else:
+            when_done(page.ask(WHY, page.scenario, behind=True), WHY.doing, _findings)
         st.subheader("Over time")
         when_done(run, RUN.doing, partial(_trend, page, bill))
     else:
@@ -59,12 +62,12 @@ def _tiles(bill: Answer) -> None:
 def _classes(bill: Answer) -> None:
     from cachecast.dashboard.charts.classes import class_bars  # after the numbers are on screen
 
-    money, tokens = st.columns(2)
-    for column, rows, title in (
+    money, tokens = panels(2, "classes")
+    for panel, rows, title in (
         (money, numbers.by_class(bill), "Charge by class"),
         (tokens, numbers.tokens_by_class(bill), "Tokens by class"),
     ):
-        with column.container(border=True, height="stretch"):
+        with panel:
             st.markdown(f"**{title}**")
             if rows:
                 st.altair_chart(class_bars(rows, title), width="stretch", alt=title)

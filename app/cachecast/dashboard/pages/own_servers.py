@@ -1,5 +1,6 @@
 """The page Own servers: what a fleet would do with the log, and what it costs beside the API."""
 
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 
@@ -14,6 +15,7 @@ from cachecast.dashboard.questions.bill import BILL
 from cachecast.dashboard.questions.curve import CURVE
 from cachecast.dashboard.questions.fleet import FLEET, FLEET_FILE, as_argument, priced
 from cachecast.dashboard.states import answer_or_stop, refused, stop_with, when_done
+from cachecast.dashboard.tile_row import tile_row
 from cachecast.dashboard.work import Answer, Work
 from cachecast.fleet_file import FilesBeside, fleet_of
 from cachecast.results.reader import read_info
@@ -21,6 +23,7 @@ from cachecast_datasets.errors import BadInput
 from cachecast_sim.fleet.config import FleetConfig
 from cachecast_sim.fleet.kv_size import kv_size, usable_blocks
 
+AskBill = Callable[[], Answer | None]
 _LAST = "the last fleet's work"  # in the session: nobody waits for it once the fleet is changed
 
 
@@ -43,7 +46,7 @@ def show(page: Page) -> None:
         config = fleet_of(text.encode())
         capacity = _capacity(config)
     except BadInput as problem:
-        refused(str(problem))
+        refused(str(problem) if fleet_form.is_form() else f"{FLEET_FILE}: {problem}")
         st.stop()
     _command(page, text)
     fleet = page.ask(FLEET, as_argument(config), _stamp(config))
@@ -119,38 +122,30 @@ def _kept_run(page: Page) -> None:
             f"It was written by {info.get('command')}. Open a log to simulate servers with it, or "
             "a run that `cachecast simulate LOG --fleet FILE -o RUN` wrote.",
         )
-    bills = info.get("scenarios") or [None]
+    bills = info.get("scenarios") or ()
     st.caption(f"The run {wording.plain(page.opened.label)}, as `cachecast simulate` kept it.")
-    _results(info, run, lambda: bills[0], 1.0)
+    _results(info, run, (lambda: bills[0]) if bills else None, 1.0)
     _fine_print(info, ())
 
 
-def _results(info: Answer, run: Path, ask_bill: object, traffic: float) -> None:
+def _results(info: Answer, run: Path, ask_bill: AskBill | None, traffic: float) -> None:
     fleet = info["fleet"]
     said = numbers.rejected(fleet)
     if said is not None:
         st.error(wording.plain(said), icon=":material/block:")
     if fleet["completed"]:
-        _tiles(numbers.tiles(fleet))
-        st.subheader("What it costs")
-        assert callable(ask_bill)
-        bill = ask_bill()
-        if bill is not None:
-            costs(fleet, bill, traffic)
+        tile_row(numbers.tiles(fleet), "fleet")
+        if ask_bill is not None:
+            st.subheader("What it costs")
+            bill = ask_bill()
+            if bill is not None:
+                costs(fleet, bill, traffic)
         st.subheader("How long requests wait")
         distributions(info)
         st.subheader("Each server over time")
         timelines(info, run)
         st.subheader("Why prompt tokens were not hit")
         misses(fleet)
-
-
-def _tiles(tiles: list[overview.Tile]) -> None:
-    for column, tile in zip(st.columns(len(tiles)), tiles, strict=True):
-        with column.container(border=True, height="stretch"):
-            st.metric(tile.label, tile.value, help=tile.help)
-            if tile.below:
-                st.caption(wording.plain(tile.below))
 
 
 def _fine_print(info: Answer, warnings: tuple[str, ...]) -> None:

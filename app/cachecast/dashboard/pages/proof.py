@@ -10,6 +10,7 @@ from cachecast.dashboard import wording
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.compare import COMPARE
 from cachecast.dashboard.states import answer_or_stop, empty
+from cachecast.dashboard.tile_row import panels, tile_row
 from cachecast.dashboard.work import Answer
 
 _FOLDER = "the folder of runs"  # in the session
@@ -97,12 +98,7 @@ def _results(answer: Answer) -> None:
     icon, say = _SIGNS[found["verdict"]]
     mode = wording.words(found["mode"]).replace(" ", "-")
     say(f"**{found['verdict'].capitalize()}**, {mode}: {wording.plain(found['why'])}.", icon=icon)
-    tiles = numbers.tiles(found)
-    for column, tile in zip(st.columns(len(tiles)), tiles, strict=True):
-        with column.container(border=True, height="stretch"):
-            st.metric(tile.label, tile.value)
-            if tile.below:
-                st.caption(wording.plain(tile.below))
+    tile_row(numbers.tiles(found), "proof")
     st.subheader("Request by request")
     _scatters(answer["panels"])
     st.subheader("Errors, of what was measured")
@@ -116,16 +112,19 @@ def _results(answer: Answer) -> None:
         st.caption(f"{left_out} completed in one of the runs only: left out.")
     st.subheader("How it was measured")
     with st.container(border=True):
-        for name, value in numbers.made_by(answer["predicted"], answer["measured"]):
-            st.markdown(f"**{name}**: {wording.plain(value)}")
+        facts = numbers.made_by(answer["predicted"], answer["measured"])
+        st.markdown("  \n".join(f"**{name}**: {wording.plain(value)}" for name, value in facts))
 
 
-def _scatters(panels: list[Answer]) -> None:
+def _scatters(found: list[Answer]) -> None:
     from cachecast.dashboard.charts.proof import scatter
 
-    drawn = [panel for panel in panels if panel["points"]]
-    for column, panel in zip(st.columns(max(1, len(drawn))), drawn, strict=True):
-        with column.container(border=True, height="stretch"):
+    drawn = [panel for panel in found if panel["points"]]
+    if not drawn:
+        st.caption("No request completed in both runs.")
+        return
+    for frame, panel in zip(panels(len(drawn), "scatters"), drawn, strict=True):
+        with frame:
             st.markdown(f"**{panel['name']}**")
             points = numbers.shown(panel["points"])
             chart = scatter(points, panel["name"], panel["floor_pct"])

@@ -216,7 +216,7 @@ def table(rows: Sequence[Row]) -> list[Row]:
             {
                 "Scenario": row["scenario"],
                 "Charge": wording.money(row["charge"], currencies[i]) if other else charges[i],
-                "Change": moved[i] if row["charge_change"] is not None else "",
+                "Change": _signed(moved[i], row["charge_change"]),
                 "%": _percent(row["charge_change_share"]),
                 "Read": wording.share(row["hit_share"]),
                 "To prefill": wording.short_tokens(row["prefill_tokens"]),
@@ -227,6 +227,12 @@ def table(rows: Sequence[Row]) -> list[Row]:
             }
         )
     return made
+
+
+def _signed(text: str, change: Decimal | str | None) -> str:
+    if change is None:
+        return ""
+    return f"+{text}" if Decimal(change) > 0 else text
 
 
 def _percent(share: float | None) -> str:
