@@ -105,7 +105,9 @@ def _make_runs(run_cli: RunCli) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.usefixtures("example_folder")
-def test_the_example_in_the_help_of_a_command_works(run_cli: RunCli, name: str) -> None:
+def test_the_example_in_the_help_of_a_command_works(
+    run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """LOG or any *.jsonl stands for the README's log, RUN for a run."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
@@ -117,6 +119,9 @@ def test_the_example_in_the_help_of_a_command_works(run_cli: RunCli, name: str) 
         pytest.importorskip("torch", reason="the engine needs torch")
     if name == "compare":
         _make_runs(run_cli)
+    if name == "dashboard":  # it would serve until it is interrupted: tests/app/dashboard does that
+        pytest.importorskip("streamlit", reason="the dashboard needs Streamlit")
+        monkeypatch.setattr("cachecast.dashboard.launching.launch", print)
     words = ["log.jsonl" if word.endswith(".jsonl") else known.get(word, word) for word in words]
 
     code, out, err = run_cli(*words)

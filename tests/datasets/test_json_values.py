@@ -180,7 +180,7 @@ def test_a_time_that_no_log_has_is_refused_with_the_range(
         ("merged", "output_length", "output_len",
          "timestamp, input_length, hash_runs, session, output_length"),
         ("token_ids", "output_len", "outputlen",
-         "arrival, prompt_token_ids, id, output_len, output_token_ids"),
+         "arrival, prompt_token_ids, id, output_len, output_token_ids, cache_salt"),
     ],
 )  # fmt: skip
 def test_a_misspelt_key_is_refused_and_the_known_ones_are_named(

@@ -63,9 +63,13 @@ def settled(app: AppTest, answers: Answers) -> AppTest:
     return app.run()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A real browser. In CI one that is missing is a failure."""
+    """A real browser. In CI one that is missing is a failure.
+
+    Playwright keeps an event loop running while it is there, which other modules' tests must not
+    find: so it ends with the module.
+    """
     path = dashboard_server.chromium()
     if path is None:
         if os.environ.get("CI"):
