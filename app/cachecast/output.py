@@ -81,16 +81,16 @@ def print_table(*variants: "Table") -> None:
     A pipe or file gets the first at its natural width. Amounts are never cut: what does not fit a
     narrow terminal is wrapped by it.
     """
-    from rich.console import Console
+    from cachecast.table_console import TableConsole
 
-    console = Console(file=sys.stdout, highlight=False, markup=True)
+    console = TableConsole(file=sys.stdout, highlight=False, markup=True)
     chosen, width = variants[0], _natural_width(variants[0])
     if sys.stdout.isatty():
         for table in variants:
             chosen, width = table, _natural_width(table)
             if width <= console.width:
                 break
-    Console(file=sys.stdout, width=width, highlight=False).print(chosen)
+    TableConsole(file=sys.stdout, width=width, highlight=False).print(chosen)
 
 
 def has_colours() -> bool:

@@ -110,6 +110,47 @@ def test_a_sentence_that_nobody_can_read_leaves_the_exit_code() -> None:
     assert ran.returncode == 2
 
 
+QUESTIONS = [
+    ("why", "LOG"),
+    ("why", "LOG", "--per-request", "--json"),
+    ("whatif", "LOG", "--change", "ttl=1h"),
+    ("optimize", "LOG"),
+    ("lint", "LOG"),
+    ("explain",),
+    ("bill", "LOG"),
+]
+
+
+def asked(command: tuple[str, ...], log: Path, out: int) -> tuple[int, bytes]:
+    """(exit code, standard error) of the command with its output there."""
+    words = [str(log) if word == "LOG" else word for word in command]
+    ran = subprocess.run(
+        [*COMMAND, *words, *(("--as", "claude-opus-5") if "LOG" in command else ())],
+        stdout=out, stderr=subprocess.PIPE, check=False,
+    )  # fmt: skip
+    return ran.returncode, ran.stderr
+
+
+@pytest.mark.parametrize("command", QUESTIONS)
+def test_an_answer_that_finds_no_room_is_one_sentence(log: Path, command: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full:
+        code, said = asked(command, log, full.fileno())
+    full_is = b"cachecast: the output cannot be written: No space left on device\n"
+    assert (code, said) == (2, full_is)
+
+
+@pytest.mark.parametrize("command", QUESTIONS)
+def test_an_answer_whose_reader_went_away_ends_quietly(log: Path, command: tuple[str, ...]) -> None:
+    """As under `| head -1`, but gone for certain before the first byte."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        code, said = asked(command, log, writing)
+    finally:
+        os.close(writing)
+    assert (code, said) == (0, b"")
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_terminal_that_closes_leaves_nothing_half_written(tmp_path: Path, number: int) -> None:
     out = tmp_path / "log.jsonl"

@@ -83,6 +83,34 @@ def test_pings_and_lifetimes_are_not_offered_where_the_provider_does_not_sell_th
     assert {s["change"] for s in found} <= {"order=tools", "mark=translate", None}
 
 
+@pytest.mark.parametrize(
+    ("scenario", "advice", "change"),
+    [
+        (OPUS, "pings in pauses, or a longer lifetime", "keep-alive=290x3:paying"),
+        ("gpt-6.1-terra", "the lifetime of 12 hours, or shorter pauses", None),
+        ("gpt-5.5", "shorter pauses between requests that share a prefix", None),
+        (SOL, "shorter pauses between requests that share a prefix", None),
+    ],
+)
+def test_what_is_said_of_an_expired_entry_is_what_the_model_sells(
+    run_cli: RunCli, write: Callable[..., Path], scenario: str, advice: str, change: str | None
+) -> None:
+    """A pause of 31 minutes: longer than the 5 of Opus 5, and the 30 of OpenAI's models."""
+    log = write(*(line(at, ("system", "S", 4096, "5m")) for at in (0, 1860)))
+    (step,) = steps(run_cli, log, scenario)
+    assert (step["causes"], step["advice"]) == (["ttl_expired"], advice)
+    assert step["change"] == change
+
+
+def test_twelve_hours_read_what_half_an_hour_had_let_go(
+    run_cli: RunCli, write: Callable[..., Path]
+) -> None:
+    """The advice that no change stands beside is true: one model has a price for it."""
+    log = write(*(line(at, ("system", "S", 2000)) for at in (0, 1860)))
+    _, out, _ = run_cli("whatif", log, "--as", "gpt-6.1-terra", "--change", "ttl=12h", "--json")
+    assert json.loads(out)["scenarios"][0]["delta"]["hit_tokens"] == 2000
+
+
 def test_a_marker_that_openai_ignored_is_proven_by_translating_it(
     run_cli: RunCli, write: Callable[..., Path]
 ) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import click
 import duckdb
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from cachecast.output import notes, print_json_line
 from cachecast.results import connect
 from cachecast.results.values import distinct, plain, sentence_of, text_of
 from cachecast.results.views import VIEWS
+from cachecast.table_console import TableConsole
 from cachecast_datasets.errors import BadInput
 
 # What a person can still read; --json, --csv and --limit are for more.
@@ -103,5 +103,5 @@ def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]], most: int) -
         table.add_row(*(text_of(value, null="NULL") for value in row))
     # piped output keeps every column whole, however many there are
     width = None if sys.stdout.isatty() else 10_000
-    console = Console(file=sys.stdout, width=width, highlight=False, markup=False)
+    console = TableConsole(file=sys.stdout, width=width, highlight=False, markup=False)
     console.print(table)

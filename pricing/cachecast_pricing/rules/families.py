@@ -1,6 +1,7 @@
 """Which rules a model's provider follows: the one table to extend with a family."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.model_ids import ModelRef
@@ -51,6 +52,25 @@ def takes_markers(ref: ModelRef | None) -> bool:
     if ref is None or not has_rules(ref.provider):
         return False
     return family_of(ref.provider, ref.model) in PLACED
+
+
+class Sold(NamedTuple):
+    """What a model's callers may ask of its cache: places of markers, and lifetimes by rising."""
+
+    places: bool
+    lifetimes: tuple[str, ...]
+
+
+def sold(ref: ModelRef | None) -> Sold:
+    """What the model sells; nothing where no rules are known."""
+    if ref is None or not has_rules(ref.provider):
+        return Sold(False, ())
+    family = family_of(ref.provider, ref.model)
+    lifetimes = TTLS.get(family, ())
+    half_days = all_facts()[ref.provider].twelve_hours
+    if "12h" in lifetimes and (half_days is None or ref.model not in half_days.models):
+        lifetimes = tuple(ttl for ttl in lifetimes if ttl != "12h")
+    return Sold(family in PLACED, lifetimes)
 
 
 def offers(ref: ModelRef, ttl: str | None) -> bool:

@@ -58,4 +58,5 @@ def _candidates(row: LedgerRow) -> tuple[str, ...]:
     if None in written:
         return ("unknown",)
     small = row.usage.prompt_tokens < _HIGHEST_MINIMUM
-    return ("not_requested", "below_minimum") if small else ("not_requested", "provider_miss")
+    small_too = ("below_minimum",) if small else ()
+    return ("not_requested", *small_too, "provider_miss")

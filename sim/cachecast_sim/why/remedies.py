@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from cachecast_pricing.rules.families import Sold
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
 from cachecast_sim.why.causes import NO_BREAK
 from cachecast_sim.why.rollup import Rollup, Sum, plus
@@ -24,6 +25,9 @@ class Remedy:
 
 _VALUE = Remedy("move the value behind the cached part, or drop it", "volatile=move", blocks=True)
 _LIFE = Remedy("pings in pauses, or a longer lifetime", "keep-alive=290x3:paying", markers=True)
+# no change: ttl=12h is refused for those of the models whose price for it is not known
+_HALF_DAY = Remedy("the lifetime of 12 hours, or shorter pauses")
+_SOONER = Remedy("shorter pauses between requests that share a prefix")
 _PLACES = Remedy("markers at other places: cachecast optimize finds them", "mark=auto")
 _BREAKPOINTS = Remedy("breakpoints behind what requests share", "mark=translate", blocks=True)
 _TOOLS = Remedy("keep the set of tools fixed within a session")
@@ -91,13 +95,12 @@ def next_steps(rollup: Rollup, in_blocks: bool) -> list[Step]:
     most changes need.
     """
     found: dict[tuple[Remedy, str | None], Step] = {}
-    for name, cause, placed, total in _avoidable(rollup):
+    for name, cause, offered, total in _avoidable(rollup):
         remedy = REMEDIES.get(cause) or REMEDIES.get(name)
         if remedy is None:
             continue
-        if remedy is _PLACES and not placed:
-            remedy = _BREAKPOINTS
-        shown_there = (in_blocks or not remedy.blocks) and (placed or not remedy.markers)
+        remedy = _offered(remedy, offered)
+        shown_there = (in_blocks or not remedy.blocks) and (offered.places or not remedy.markers)
         change = remedy.change if shown_there else None
         step = found.setdefault((remedy, change), Step(remedy, change))
         shown = name if cause == "unknown" else cause
@@ -108,11 +111,22 @@ def next_steps(rollup: Rollup, in_blocks: bool) -> list[Step]:
     return sorted(found.values(), key=lambda step: (-(step.cost or 0), -step.tokens))
 
 
-def _avoidable(rollup: Rollup) -> Iterator[tuple[str, str, bool, Sum]]:
-    """(reason, cause, whether callers choose places, its sum) of what is worth a remedy."""
+def _offered(remedy: Remedy, offered: Sold) -> Remedy:
+    """The remedy in the words of what the models sell."""
+    if offered.places:
+        return remedy
+    if remedy is _PLACES:
+        return _BREAKPOINTS
+    if remedy is _LIFE:
+        return _HALF_DAY if "12h" in offered.lifetimes else _SOONER
+    return remedy
+
+
+def _avoidable(rollup: Rollup) -> Iterator[tuple[str, str, Sold, Sum]]:
+    """(reason, cause, what its models sell, its sum) of what is worth a remedy."""
     for name, reason in rollup.reasons.items():
         if name in UNAVOIDABLE:
             continue
-        for (cause, placed), total in reason.by_rules.items():
+        for (cause, offered), total in reason.by_rules.items():
             if total.tokens and cause not in UNAVOIDABLE - {"unknown"} and cause not in NO_BREAK:
-                yield name, cause, placed, total
+                yield name, cause, offered, total

@@ -6,7 +6,7 @@ The sums by reason are those of `bill`; every other grouping sums to the same to
 from dataclasses import dataclass, field
 from typing import Any
 
-from cachecast_pricing.rules.families import takes_markers
+from cachecast_pricing.rules.families import Sold, sold
 from cachecast_pricing.rules.reasons import UNAVOIDABLE
 from cachecast_sim.grouping import MADE
 from cachecast_sim.ledger import LedgerRow
@@ -62,12 +62,12 @@ class Example:
 class ReasonSum:
     """One reason: its sections, its causes, and the dearest requests.
 
-    `by_rules`: (cause, whether callers of its requests' models choose places and lifetimes).
+    `by_rules`: (cause, what its requests' models sell).
     """
 
     sections: dict[str, Sum] = field(default_factory=dict)
     causes: dict[str, Sum] = field(default_factory=dict)
-    by_rules: dict[tuple[str, bool], Sum] = field(default_factory=dict)
+    by_rules: dict[tuple[str, Sold], Sum] = field(default_factory=dict)
     examples: list[Example] = field(default_factory=list)
 
     def keep(self, example: Example) -> None:
@@ -136,7 +136,7 @@ class Rollup:
 
     def _by_cause(self, row: LedgerRow, finding: Finding, by_reason: dict[str, Sum]) -> None:
         own = row.outcome.explanation.reason
-        placed = takes_markers(row.model)
+        offered = sold(row.model)
         for name, found in by_reason.items():
             # a second stretch of the same prompt has a reason of its own
             cause = finding.name if name == own else name
@@ -146,7 +146,7 @@ class Rollup:
                 total.breaks += finding.breaks and name == own
                 total.not_a_break += not finding.breaks and name == own
                 total.add(name, found.tokens, found.cost)
-            by_rules = _sum(self.reasons[name].by_rules, (cause, placed))
+            by_rules = _sum(self.reasons[name].by_rules, (cause, offered))
             by_rules.add(name, found.tokens, found.cost)
             example = Example(row.request.request_id, found.tokens, found.cost, finding)
             self.reasons[name].keep(example)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_calls import claude, message, pair, said, text
+from api_calls import claude, message, pair, response, responses, said, text
 from why_sketches import asked
 
 RunCli = Callable[..., tuple[int, str, str]]
@@ -90,3 +90,37 @@ def test_openai_says_it_in_a_field_of_its_own() -> None:
     assert told_by_provider(json.dumps(said_so)) == "reasoning_effort_changed"
     assert told_by_provider("not JSON") is None
     assert told_by_provider("[1]") is None
+
+
+@pytest.mark.parametrize(
+    ("told", "agree", "examples"),
+    [
+        ("input_changed", 1, []),  # OpenAI's word for a changed text, wherever it stands
+        ("tools_changed", 0, [
+            {"request_id": "r1", "provider": "tools_changed", "ours": "system_changed"}
+        ]),
+    ],
+)  # fmt: skip
+def test_openais_word_in_a_log_is_held_against_ours(
+    run_cli: RunCli, tmp_path: Path, told: str, agree: int, examples: list[dict[str, str]]
+) -> None:
+    """Only the instructions differ between the two calls."""
+    said_so = {"prompt_cache_diagnostics": {"type": "cache_miss", "reason": told}}
+    rows = []
+    for n, system in enumerate(("Rules. " * 1200, CHANGED)):
+        body = responses([said("user", f"Q{n}")], instructions=system)
+        usage = {"input_tokens": None, "output_tokens": 5}
+        reply = response(usage, id=f"resp_{n}", **(said_so if n else {}))
+        row = {**pair(body, reply), "id": f"r{n}", "session": "s"}
+        rows.append(row | {"start_time": f"2026-11-20T10:00:{10 * n:02}Z"})
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    code, out, err = run_cli("why", log, "--as", "log", "--json")
+    assert code == 0, err
+    assert json.loads(out)["diagnoses"] == {
+        "told": 1, "agree": agree, "disagree": 1 - agree, "examples": examples,
+    }  # fmt: skip
+    _, out, _ = run_cli("why", log, "--as", "log", "--per-request", "--json")
+    (row,) = (row for row in map(json.loads, out.splitlines()) if row["request_id"] == "r1")
+    assert row["cause"] == ("system_changed" if agree else told)
