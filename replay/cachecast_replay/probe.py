@@ -13,7 +13,8 @@ class MatrixProbe:
     few rows times 75 MB of matrices, which need memory as a decode step does: about 8 ms on the
     machine of docs/validation.md. Neighbours slow the two by different factors."""
 
-    def __init__(self, device: torch.device) -> None:
+    def __init__(self, device: str | torch.device) -> None:
+        device = torch.device(device)
         generator = torch.Generator().manual_seed(0)
         self._device = device
         self._square = torch.randn(_SIDE, _SIDE, generator=generator).to(device)

@@ -89,7 +89,9 @@ def command(
                 device=device, threads=threads,
             )  # fmt: skip
             attention = engine.attention_name
-            probe = _probe(device) if normalise else None
+            from cachecast_replay.probe import MatrixProbe  # with torch, which is there by now
+
+            probe = MatrixProbe(device) if normalise else None
             if number == 0:
                 warm_up(engine, engine.shape.vocab_size, step_tokens, room)
             engine.use_large_pages()
@@ -123,11 +125,3 @@ def command(
         f"--set latency.kind=fitted --set latency.file={out}",
         soft_wrap=True,
     )
-
-
-def _probe(device: str):  # type: ignore[no-untyped-def]
-    import torch
-
-    from cachecast_replay.probe import MatrixProbe
-
-    return MatrixProbe(torch.device(device))

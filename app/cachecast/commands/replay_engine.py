@@ -125,7 +125,9 @@ def _warm_engine(
 
 def _replay(engine: Any, options: EngineOptions, sink: StepSink | None) -> Replay:
     real = options.clock == "real"
-    probe = _probe(options.device) if options.normalise else None
+    from cachecast_replay.probe import MatrixProbe  # with torch, which is there by now
+
+    probe = MatrixProbe(options.device) if options.normalise else None
     engine.use_large_pages()  # after the warm-up, and the probe's memory too
     return Replay(
         engine,
@@ -175,14 +177,6 @@ def _print(kept: _Kept, meta: dict[str, Any], wanted: ReplayOutput) -> None:
         print_json({**meta, **meta.pop("fleet")})
     else:
         print_measured(kept.totals, meta)
-
-
-def _probe(device: str) -> Callable[[], None]:
-    import torch
-
-    from cachecast_replay.probe import MatrixProbe
-
-    return MatrixProbe(torch.device(device))
 
 
 def _nothing(step: Step) -> None:

@@ -6,9 +6,8 @@ from typing import Any
 
 from cachecast.dashboard import wording
 from cachecast.dashboard.opened import Opened
-from cachecast.dashboard.theme import CLASS_OF
+from cachecast.dashboard.theme import CHARGES, CLASS_OF
 
-_CHARGES = ("fresh", "cache_read", "cache_write", "output", "storage")
 _TOP = 3
 
 Row = dict[str, Any]
@@ -101,7 +100,7 @@ def by_class(bill: Row) -> list[Row]:
             "text": wording.money(charge[name], charge["currency"]),
             "share": wording.share(float(Decimal(charge[name]) / total)) if total else "–",
         }
-        for name in _CHARGES
+        for name in CHARGES
         if Decimal(charge[name])
     ]
     return sorted(rows, key=lambda row: -row["amount"])

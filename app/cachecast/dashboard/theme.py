@@ -14,6 +14,8 @@ CLASS_COLOURS: Final[dict[str, str]] = {
     "storage": "#BD2CAF",
     "uncached": "#565F69",
 }
+# what a charge is made of, in the keys of the JSON contract
+CHARGES: Final = ("fresh", "cache_read", "cache_write", "output", "storage")
 # the class of each key of the JSON contract
 CLASS_OF: Final[dict[str, str]] = {
     "fresh": "fresh", "cache_read": "read", "cache_write": "written", "output": "output",

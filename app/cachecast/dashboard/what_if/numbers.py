@@ -7,11 +7,10 @@ from typing import Any
 
 from cachecast import output
 from cachecast.dashboard import wording
-from cachecast.dashboard.theme import CLASS_OF
+from cachecast.dashboard.theme import CHARGES, CLASS_OF
 from cachecast.dashboard.work import Answer
 
 AS_IT_IS = "As it is"
-_CHARGES = ("fresh", "cache_read", "cache_write", "output", "storage")
 
 Row = dict[str, Any]
 
@@ -137,7 +136,7 @@ def waterfall(answer: Answer) -> list[Row]:
         after = {"total": "0"}
     own = "fresh" not in after
     steps = [
-        (name, Decimal(after.get(name, 0)) - Decimal(before[name])) for name in _CHARGES
+        (name, Decimal(after.get(name, 0)) - Decimal(before[name])) for name in CHARGES
     ]  # fmt: skip
     at = Decimal(before["total"])
     rows = [_bar("as it is", Decimal(0), at, "total", wording.money(at, currency))]
@@ -186,7 +185,7 @@ def charges_by_class(rows: Sequence[tuple[str, Answer]]) -> list[Row]:
         charge, base = doc["charge"], answer["baseline"]["charge"]
         if charge is None or base is None or charge["currency"] != base["currency"]:
             continue
-        parts = {CLASS_OF[key]: charge[key] for key in _CHARGES if Decimal(charge.get(key, 0))}
+        parts = {CLASS_OF[key]: charge[key] for key in CHARGES if Decimal(charge.get(key, 0))}
         whole = wording.money(charge["total"], charge["currency"])
         made += [
             {
