@@ -5,17 +5,28 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
+from typing import Protocol
 
-REFERENCE_NS = 8_000_000  # a normalised step lasts as on a machine on which the probe takes 8 ms
+# a normalised step lasts as on a machine on which the probe's two parts take so long
+FORWARD_NS = 4_500_000
+ARITHMETIC_NS = 4_000_000
 _WARM_UP = 5
+
+
+class Probe(Protocol):
+    """Two fixed pieces of work (probe.ModelProbe)."""
+
+    def forward(self) -> None: ...
+
+    def arithmetic(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
     """`duration_ns` is what moves the clock: `raw_ns`, or that scaled by the probes around it.
 
-    `foreign_cpu` is the share of all cores that others used since the step before, None where the
-    system does not tell.
+    `probe_ns` is both parts of the probe after the step. `foreign_cpu` is the share of all cores
+    that others used since the step before, None where the system does not tell.
     """
 
     duration_ns: int
@@ -24,35 +35,65 @@ class StepTime:
     foreign_cpu: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeTimes:
+    """How long the probe's parts took, or the mean of two such times."""
+
+    forward_ns: float
+    arithmetic_ns: float
+
+    def halfway(self, other: "ProbeTimes") -> "ProbeTimes":
+        return ProbeTimes(
+            (self.forward_ns + other.forward_ns) / 2,
+            (self.arithmetic_ns + other.arithmetic_ns) / 2,
+        )
+
+    def scaled(self, raw_ns: int) -> int:
+        """What a step of `raw_ns` would take on the reference machine, at least 1.
+
+        A step reads the weights once, as the forward pass does, and for as long as that takes it is
+        slowed alike; what it takes longer is slowed like the arithmetic.
+        """
+        like_forward = min(raw_ns, self.forward_ns)
+        forward = like_forward * FORWARD_NS / self.forward_ns
+        rest = (raw_ns - like_forward) * ARITHMETIC_NS / self.arithmetic_ns
+        return max(1, round(forward + rest))
+
+
 class Stopwatch:
     """Times one step after the other. With a `probe`, each step is scaled by the mean of the probe
     before and the probe after it; probes run outside the clock."""
 
-    def __init__(self, probe: Callable[[], None] | None = None) -> None:
+    def __init__(self, probe: Probe | None = None) -> None:
         self._probe = probe
-        self._last_probe_ns = 0
         self._load = ForeignLoad()
         if probe is not None:
-            times = [self._probed(probe) for _ in range(_WARM_UP)]
-            self._last_probe_ns = round(median(times))
+            times = [_probed(probe) for _ in range(_WARM_UP)]
+            self._last = ProbeTimes(
+                median(each.forward_ns for each in times),
+                median(each.arithmetic_ns for each in times),
+            )
 
     def time(self, step: Callable[[], object]) -> StepTime:
         """Run `step` once."""
-        started = time.perf_counter_ns()
-        step()
-        raw_ns = max(1, time.perf_counter_ns() - started)
+        raw_ns = _took_ns(step)
         if self._probe is None:
             return StepTime(raw_ns, raw_ns, None, self._load.since_last())
-        probe_ns = self._probed(self._probe)
-        around_ns = self._last_probe_ns + probe_ns  # twice the mean
-        self._last_probe_ns = probe_ns
-        scaled = max(1, round(raw_ns * 2 * REFERENCE_NS / around_ns))
+        after = _probed(self._probe)
+        scaled = self._last.halfway(after).scaled(raw_ns)
+        self._last = after
+        probe_ns = round(after.forward_ns + after.arithmetic_ns)
         return StepTime(scaled, raw_ns, probe_ns, self._load.since_last())
 
-    def _probed(self, probe: Callable[[], None]) -> int:
-        started = time.perf_counter_ns()
-        probe()
-        return max(1, time.perf_counter_ns() - started)
+
+def _probed(probe: Probe) -> ProbeTimes:
+    return ProbeTimes(_took_ns(probe.forward), _took_ns(probe.arithmetic))
+
+
+def _took_ns(work: Callable[[], object]) -> int:
+    started = time.perf_counter_ns()
+    work()
+    return max(1, time.perf_counter_ns() - started)
 
 
 class ForeignLoad:

@@ -8,7 +8,7 @@ import torch
 from cachecast_replay.calibration.grid import Limits, Point, Scene, scenes
 from cachecast_replay.calibration.measure import Sample, in_rounds
 from cachecast_replay.engine.pages import WORTH_BYTES
-from cachecast_replay.probe import MatrixProbe
+from cachecast_replay.probe import ModelProbe, _inputs
 
 
 def test_decoding_sequences_double_with_a_step_between() -> None:
@@ -64,12 +64,21 @@ def test_each_round_has_an_engine_of_its_own_and_the_first_is_whole(
 
 
 def test_the_probe_reads_more_memory_than_a_processor_keeps_translations_for() -> None:
-    """8 matrices of 1,536 x 1,536 numbers of 4 bytes; and its numbers stay numbers."""
-    probe = MatrixProbe(torch.device("cpu"))
-    assert 4 * WORTH_BYTES < 8 * 1536 * 1536 * 4
-    probe()
-    rows = probe._rows
-    for large in probe._large:
-        rows = large(rows)
-    assert len(probe._large) == 8
-    assert torch.isfinite(rows).all()
+    """And its numbers stay numbers, each time the same."""
+    probe = ModelProbe("cpu")
+    assert 4 * probe._model._shape.parameters > WORTH_BYTES
+    hidden = [probe._model.hidden(probe._inputs, probe._cache) for _ in range(2)]
+    assert hidden[0].shape == (4, 384)
+    assert torch.isfinite(hidden[0]).all()
+    assert torch.equal(*hidden)
+    probe.forward()
+    probe.arithmetic()
+
+
+def test_the_sequences_of_the_probe_share_no_block() -> None:
+    """Four contexts of 256 tokens and one more: 17 blocks of 16 each; the new token in the last."""
+    inputs, blocks = _inputs(torch.device("cpu"))
+    assert blocks == 4 * 17
+    assert len(set(inputs.rows.tables.flatten().tolist())) == blocks
+    assert inputs.slots.tolist() == [16 * 16, 33 * 16, 50 * 16, 67 * 16]
+    assert inputs.positions.tolist() == [256] * 4

@@ -89,9 +89,9 @@ def command(
                 device=device, threads=threads,
             )  # fmt: skip
             attention = engine.attention_name
-            from cachecast_replay.probe import MatrixProbe  # with torch, which is there by now
+            from cachecast_replay.probe import ModelProbe  # with torch, which is there by now
 
-            probe = MatrixProbe(device) if normalise else None
+            probe = ModelProbe(device, threads) if normalise else None
             if number == 0:
                 warm_up(engine, engine.shape.vocab_size, step_tokens, room)
             engine.use_large_pages()

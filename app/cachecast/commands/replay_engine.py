@@ -125,9 +125,9 @@ def _warm_engine(
 
 def _replay(engine: Any, options: EngineOptions, sink: StepSink | None) -> Replay:
     real = options.clock == "real"
-    from cachecast_replay.probe import MatrixProbe  # with torch, which is there by now
+    from cachecast_replay.probe import ModelProbe  # with torch, which is there by now
 
-    probe = MatrixProbe(options.device) if options.normalise else None
+    probe = ModelProbe(options.device, options.threads) if options.normalise else None
     engine.use_large_pages()  # after the warm-up, and the probe's memory too
     return Replay(
         engine,
