@@ -43,7 +43,7 @@ max_batch_tokens = 512
 max_seqs = 16
 [latency]
 kind = "fitted"
-file = "latency.toml"
+file = "../latency.toml"
 """
 ROOMY, TIGHT = 4001, 260
 SEED = 7
@@ -61,13 +61,17 @@ Part = dict[str, Any]
 
 
 class Check:
-    """One folder with the model, the calibration and the runs."""
+    """Commands in one folder, on the model, the device and the clock that `on` names."""
 
-    def __init__(self, folder: Path, model: Path, device: str, *, raw: bool) -> None:
+    def __init__(self, folder: Path, on: tuple[str, ...]) -> None:
         self.folder = folder
-        self.model = model
-        scale = () if raw else ("--normalise",)
-        self.on = ("--engine", f"torch:{model}", "--device", device, *scale)
+        self.on = on
+
+    def within(self, name: str) -> "Check":
+        """The same in a folder of its own for that workload's log and runs."""
+        folder = self.folder / name.replace(",", "").replace(" ", "-")
+        folder.mkdir(exist_ok=True)
+        return Check(folder, self.on)
 
     def cachecast(self, *arguments: str, codes: tuple[int, ...] = (0,)) -> str:
         """What a command prints. Ends the check if it fails."""
@@ -126,7 +130,8 @@ def main() -> int:
         (folder / "model").mkdir(parents=True, exist_ok=True)
         (folder / "model/config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
         model = (options.model or folder / "model").resolve()
-        check = Check(folder, model, options.device, raw=options.raw)
+        scale = () if options.raw else ("--normalise",)
+        check = Check(folder, ("--engine", f"torch:{model}", "--device", options.device, *scale))
         found = check.calibrate(options.calibrate_s)
         held = found["held_out"]
         print(f"{found['machine']}; {found['engine']}")
@@ -142,7 +147,7 @@ def main() -> int:
             if begun + took_s > started + options.within_s:
                 print(f"\n{name}: left out, {options.within_s:g} s are too few for it")
                 continue
-            failed |= judged(check, name, workload, options.replays)
+            failed |= judged(check.within(name), name, workload, options.replays)
             took_s = time.monotonic() - begun
     print(f"{time.monotonic() - started:.0f} s in all")
     return 1 if failed else 0
