@@ -63,7 +63,7 @@ def command(
     Keys of --as (docs/scenarios.md says what each means):
       mark=log|auto|last|system+last|none|translate   where caching is asked for
       ttl=5m|1h|30m|12h, grace=S, upgrade=on|off      how long entries live
-      on=DATE, tier=TIER, currency=CODE, name=TEXT    prices, and the scenario's name
+      on=DATE, tier=TIER, regional=on|off, currency=CODE, name=TEXT      prices, and the name
       first_token=S, lookback=N, group_tools=on|off, tool_choice=on|off
       lookup=2+50|50|80, hidden=N, tail=N, overflow=off|N                (OpenAI)
       interval=off|N, unit=off|N, output_units=on|off, build_delay=S     (DeepSeek)
