@@ -22,16 +22,24 @@ class LogError(BadInput):
     skippable = False
 
 
+class EvidenceError(BadInput):
+    """A command needs evidence that this log does not carry."""
+
+
+class RequestFault(BadInput):
+    """One request of a log cannot be used; the message names the request and not the file."""
+
+
+class RequestLacks(RequestFault, EvidenceError):
+    """The same for want of evidence."""
+
+
 Bad = Callable[[LogError], None]  # what is told of a fault
 
 
 def refuse(problem: LogError) -> None:
     """What to do with a bad row unless somebody asked to skip: stop."""
     raise problem
-
-
-class EvidenceError(BadInput):
-    """A command needs evidence that this log does not carry."""
 
 
 def at(source: str, line: int | None, problem: str, reason: str = "bad value") -> LogError:

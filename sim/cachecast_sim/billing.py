@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from cachecast_datasets.errors import EvidenceError
+from cachecast_datasets.errors import RequestLacks
 from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
 from cachecast_pricing.catalog import Catalog
@@ -108,7 +108,7 @@ class Billing:
             if model is not None:
                 own = self.pricer.catalog.find(request.model, request.provider)
                 if own is not None and own.provider != model.provider:
-                    raise EvidenceError(
+                    raise RequestLacks(
                         f"request {request.request_id}: this log has counts only, so {own.model}'s "
                         f"usage can be repriced, but not re-cached under {model.provider}'s rules; "
                         "that needs a log with content blocks or token blocks"

@@ -104,8 +104,9 @@ def test_what_a_router_charges_for_its_regions_is_not_known_and_said(
 ) -> None:
     abroad, at_home = (bill(log(openrouter(data_region=where))) for where in ("eu", "global"))
     assert abroad["charge"] == at_home["charge"]
-    assert "what a router charges for its regions is not known: no regional price for them" in (
-        abroad["assumptions"]
+    assert (
+        "what a router charges for its regions is not known: no regional price for them"
+        in (abroad["assumptions"])
     )
 
 
