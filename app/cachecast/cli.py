@@ -136,10 +136,20 @@ def _run(arguments: list[str]) -> int:
         arguments = ["--help"]
     try:
         with cli.make_context("cachecast", arguments) as context:
-            status = cli.invoke(context)
+            try:
+                status = cli.invoke(context)
+            except LogError as problem:
+                problem.skippable = problem.skippable and _can_skip(context)
+                raise
     except click.exceptions.Exit as ended:
         return int(ended.exit_code)
     return status if isinstance(status, int) else 0
+
+
+def _can_skip(context: click.Context) -> bool:
+    """Whether the command that was called has --skip-bad."""
+    called = cli.get_command(context, context.invoked_subcommand or "")
+    return called is not None and any("--skip-bad" in option.opts for option in called.params)
 
 
 def _interrupt(number: int, frame: object) -> None:

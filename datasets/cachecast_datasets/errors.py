@@ -48,8 +48,10 @@ def at(source: str, line: int | None, problem: str, reason: str = "bad value") -
 
 
 def at_row(source: str, row: int | None, problem: str, reason: str = "bad value") -> LogError:
-    """The same for Parquet: `FILE row N: problem`, rows counted from 1."""
-    return _placed(source, "row", row, problem, reason)
+    """The same for Parquet: `FILE row N: problem`, rows counted from 1; a row can be skipped."""
+    error = _placed(source, "row", row, problem, reason)
+    error.skippable = row is not None
+    return error
 
 
 def _placed(source: str, unit: str, number: int | None, problem: str, reason: str) -> LogError:

@@ -179,6 +179,7 @@ def test_bad_input_that_can_be_skipped_says_so_and_other_bad_input_does_not(
     assert code == 2
     assert err.startswith(f"cachecast: {log} line 2: ")
     assert err.endswith("; --skip-bad leaves out what is bad and counts it\n")
+    assert "--skip-bad" not in run_cli("lint", log)[2]  # it has no such option
     code, out, _ = run_cli("bill", log, "--skip-bad")
     assert (code, out.splitlines()[0].rstrip()) == (0, "1 request, 6,000 prompt tokens")
 

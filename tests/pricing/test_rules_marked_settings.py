@@ -89,7 +89,7 @@ def test_an_explicit_default_equals_leaving_the_setting_out(name: str, default: 
     assert after(with_settings(0, **{name: default}), with_settings(10)) == WHOLE
 
 
-def test_tool_choice_can_be_left_out_of_the_key() -> None:
+def test_br_112_tool_choice_is_in_the_key_and_can_be_left_out() -> None:
     second = with_settings(10, tool_choice="any")
     assert after(with_settings(0), second, f"{OPUS},tool_choice=off") == WHOLE
     assert after(with_settings(0), second, f"{OPUS},tool_choice=on") == TOOLS + SYSTEM
