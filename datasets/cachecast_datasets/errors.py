@@ -22,6 +22,12 @@ class LogError(BadInput):
     skippable = False
 
 
+class RowError(LogError):
+    """A bad row of a Parquet; a class of its own, since SimPy keeps the type and no attribute."""
+
+    skippable = True
+
+
 class EvidenceError(BadInput):
     """A command needs evidence that this log does not carry."""
 
@@ -48,14 +54,16 @@ def at(source: str, line: int | None, problem: str, reason: str = "bad value") -
 
 
 def at_row(source: str, row: int | None, problem: str, reason: str = "bad value") -> LogError:
-    """The same for Parquet: `FILE row N: problem`, rows counted from 1; a row can be skipped."""
-    error = _placed(source, "row", row, problem, reason)
-    error.skippable = row is not None
-    return error
+    """The same for Parquet: `FILE row N: problem`, rows counted from 1."""
+    kind = LogError if row is None else RowError
+    return _placed(source, "row", row, problem, reason, kind)
 
 
-def _placed(source: str, unit: str, number: int | None, problem: str, reason: str) -> LogError:
+def _placed(
+    source: str, unit: str, number: int | None, problem: str, reason: str,
+    kind: type[LogError] = LogError,
+) -> LogError:  # fmt: skip
     place = source if number is None else f"{source} {unit} {number}"
-    error = LogError(f"{place}: {problem}")
+    error = kind(f"{place}: {problem}")
     error.reason = reason
     return error

@@ -95,6 +95,20 @@ def test_br_112_tool_choice_is_in_the_key_and_can_be_left_out() -> None:
     assert after(with_settings(0), second, f"{OPUS},tool_choice=on") == TOOLS + SYSTEM
 
 
+@pytest.mark.parametrize(("ttl", "read"), [("5m", TOOLS), (None, 0)])
+def test_a_marker_in_front_of_what_was_read_prolongs_its_own_entry(
+    ttl: str | None, read: int
+) -> None:
+    """Open in the documents. The tools' entry of second 0 is used at 200 only if it is marked."""
+    tools, system = ("tools", "T", TOOLS, "5m"), ("system", "S", SYSTEM, "5m")
+    lines = [
+        line(0, tools, system),
+        line(200, ("tools", "T", TOOLS, ttl), system),
+        line(400, tools, ("system", "S2", SYSTEM, "5m")),
+    ]
+    assert reads(OPUS, *lines) == [0, TOOLS + SYSTEM, read]
+
+
 def test_going_back_to_an_earlier_setting_finds_its_entries_again() -> None:
     lines = [with_settings(0), with_settings(10, tool_choice="any"), with_settings(20)]
     assert reads(OPUS, *lines) == [0, TOOLS + SYSTEM, WHOLE]
