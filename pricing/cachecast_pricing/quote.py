@@ -131,10 +131,7 @@ def _part(
     dated = catalog.card(ref, when.start, currency)
     notes = list(dated.notes)
     chosen = _tier(dated.card, reading, tier, notes)
-    if in_region and dated.card.regional_factor is None:
-        raise BadInput(f"no regional price is known for {ref.provider}/{ref.model}")
-    stated = reading.regional or is_regional(name)
-    regional = (in_region or stated) and _regional(dated.card, stated, notes)
+    regional = _regional(dated.card, reading.regional or is_regional(name), in_region, notes)
     reading = _settled(dated.card, reading, notes)
     usage = reading.usage
     possible = [
@@ -207,13 +204,17 @@ def _word(text: str) -> str:
     return text if text.isascii() and text.isidentifier() and len(text) <= 40 else shown(text)
 
 
-def _regional(card: RateCard, stated: bool, notes: list[str]) -> bool:
-    """Whether there is a price of a regional endpoint, asked for or `stated` by the usage."""
+def _regional(card: RateCard, stated: bool, asked: bool, notes: list[str]) -> bool:
+    """Whether the price of a regional endpoint holds, as the usage or model id states, or asked."""
+    if not (stated or asked):
+        return False
     if card.regional_factor is not None:
         extra = factor_string(card.regional_factor)
         who = "as the usage or model id says" if stated else "as asked"
         notes.append(f"regional processing, {who}: {extra} times the price")
         return True
+    if asked:
+        raise BadInput(f"no regional price is known for {card.provider}/{card.model}")
     notes.append("a regional endpoint may cost more; no regional price is known for this model")
     return False
 
