@@ -15,6 +15,7 @@ import sys
 
 import click
 
+from cachecast.output import ReaderLeft
 from cachecast_datasets.errors import BadInput, LogError
 from cachecast_datasets.shown import shown
 
@@ -92,11 +93,13 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         _say("cachecast: interrupted, nothing was written")
         status = 130
+    except ReaderLeft as gone:
+        _drop_output()
+        status = int(gone.args[0])
     except OSError as problem:
         if problem.errno not in _OUTPUT_IS_LOST:
             raise
-        # what is left in the buffer would fail again at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         status = 0  # the reader of our output went away (`| head`): that is not an error
         if problem.errno != errno.EPIPE:
             _say(f"cachecast: the output cannot be written: {problem.strerror}")
@@ -110,6 +113,11 @@ _SKIP = "; --skip-bad leaves out what is bad and counts it"
 _OBJECTS_BEFORE_A_COLLECTION = 100_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OUTPUT_IS_LOST = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _drop_output() -> None:
+    """What is left in the buffer would fail again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(sentence: str) -> None:
@@ -128,10 +136,20 @@ def _run(arguments: list[str]) -> int:
         arguments = ["--help"]
     try:
         with cli.make_context("cachecast", arguments) as context:
-            status = cli.invoke(context)
+            try:
+                status = cli.invoke(context)
+            except LogError as problem:
+                problem.skippable = problem.skippable and _can_skip(context)
+                raise
     except click.exceptions.Exit as ended:
         return int(ended.exit_code)
     return status if isinstance(status, int) else 0
+
+
+def _can_skip(context: click.Context) -> bool:
+    """Whether the command that was called has --skip-bad."""
+    called = cli.get_command(context, context.invoked_subcommand or "")
+    return called is not None and any("--skip-bad" in option.opts for option in called.params)
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from cachecast.naming_logs import naming
 from cachecast.output import notes
 from cachecast.progress import Report, progress
 from cachecast.scenarios import scenario_of
@@ -77,7 +78,11 @@ def opened(asked: Asked, name: str, *, keep_text: bool = False) -> Iterator[Open
     if len(asked.models) > 1:
         raise BadInput(f"--as {asked.models[1]}: {name} takes one --as a run")
     scenario = scenario_of(asked.models[0] if asked.models else "log", catalog)
-    with tempfile.TemporaryDirectory(prefix="cachecast-") as tmp, progress() as report:
+    with (
+        tempfile.TemporaryDirectory(prefix="cachecast-") as tmp,
+        progress() as report,
+        naming(asked.logs),
+    ):
         trace = open_or_import(
             list(asked.logs), skip_bad=asked.skip_bad, tmp_dir=Path(tmp), progress=report,
             keep_text=keep_text,

@@ -1,7 +1,8 @@
 """Printing: rows on stdout, notes on stderr, one form for money and tokens everywhere."""
 
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,20 @@ class _Notes:
 
 
 notes = _Notes()
+
+
+class ReaderLeft(Exception):
+    """Whoever read the output went away; the exit code that was found stands: `args[0]`."""
+
+
+@contextlib.contextmanager
+def verdict(code: int) -> Iterator[None]:
+    """Printing what is inside cannot change the exit code, which is an answer by itself."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderLeft(code) from None
 
 
 def print_json(value: Any) -> None:

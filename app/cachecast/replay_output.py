@@ -7,6 +7,7 @@ from pathlib import Path
 from cachecast.chart_file import check_chart, write_chart
 from cachecast.output import notes
 from cachecast.saving_chart import Point, spec
+from cachecast.vain_options import check_force
 from cachecast_datasets.importing import Progress, open_or_import
 from cachecast_datasets.trace import Trace
 
@@ -30,7 +31,8 @@ class ReplayOutput:
     as_json: bool
 
     def check(self) -> None:
-        """BadInput, before any work, for a chart that could not be written in the end."""
+        """BadInput, before any work, for what could not be written in the end."""
+        check_force(self.force, ("-o RUN", self.out), ("--chart FILE", self.chart))
         if self.chart is not None:
             check_chart(self.chart, self.force)
 

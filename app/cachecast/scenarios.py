@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from cachecast_datasets.errors import BadInput
 from cachecast_pricing.catalog import Catalog
+from cachecast_pricing.model_ids import is_regional
 from cachecast_sim.scenario import Scenario
 from cachecast_sim.scenario_keys import KNOWN_KEYS, SCENARIO_KEYS, with_scenario_key
 
@@ -26,7 +27,7 @@ def scenario_of(text: str, catalog: Catalog) -> Scenario:
     """The scenario of one `--as`; BadInput for an unknown model or key, or a bad value."""
     model, *pairs = text.split(",")
     ref = None if model.strip() == "log" else catalog.resolve(model.strip())
-    scenario = Scenario(name=text, model=ref)
+    scenario = Scenario(name=text, model=ref, regional=True if is_regional(model) else None)
     seen: set[str] = set()
     for pair in pairs:
         key, equals, value = (part.strip() for part in pair.partition("="))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cachecast.cycle_collector import without_cycle_collector
-from cachecast_datasets.errors import BadInput
+from cachecast_datasets.errors import RequestFault
 from cachecast_datasets.request import Request
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.run import FleetRun
@@ -65,4 +65,4 @@ def _timed(requests: Iterable[Request], took: Took) -> Iterator[Request]:
 def check_served(run: FleetRun) -> None:
     """BadInput if the log had nothing to serve."""
     if not run.totals.requests:
-        raise BadInput("no request of the log has a prompt size, expected at least one")
+        raise RequestFault("no request of the log has a prompt size, expected at least one")

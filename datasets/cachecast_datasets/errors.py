@@ -22,16 +22,30 @@ class LogError(BadInput):
     skippable = False
 
 
+class RowError(LogError):
+    """A bad row of a Parquet; a class of its own, since SimPy keeps the type and no attribute."""
+
+    skippable = True
+
+
+class EvidenceError(BadInput):
+    """A command needs evidence that this log does not carry."""
+
+
+class RequestFault(BadInput):
+    """One request of a log cannot be used; the message names the request and not the file."""
+
+
+class RequestLacks(RequestFault, EvidenceError):
+    """The same for want of evidence."""
+
+
 Bad = Callable[[LogError], None]  # what is told of a fault
 
 
 def refuse(problem: LogError) -> None:
     """What to do with a bad row unless somebody asked to skip: stop."""
     raise problem
-
-
-class EvidenceError(BadInput):
-    """A command needs evidence that this log does not carry."""
 
 
 def at(source: str, line: int | None, problem: str, reason: str = "bad value") -> LogError:
@@ -41,11 +55,15 @@ def at(source: str, line: int | None, problem: str, reason: str = "bad value") -
 
 def at_row(source: str, row: int | None, problem: str, reason: str = "bad value") -> LogError:
     """The same for Parquet: `FILE row N: problem`, rows counted from 1."""
-    return _placed(source, "row", row, problem, reason)
+    kind = LogError if row is None else RowError
+    return _placed(source, "row", row, problem, reason, kind)
 
 
-def _placed(source: str, unit: str, number: int | None, problem: str, reason: str) -> LogError:
+def _placed(
+    source: str, unit: str, number: int | None, problem: str, reason: str,
+    kind: type[LogError] = LogError,
+) -> LogError:  # fmt: skip
     place = source if number is None else f"{source} {unit} {number}"
-    error = LogError(f"{place}: {problem}")
+    error = kind(f"{place}: {problem}")
     error.reason = reason
     return error

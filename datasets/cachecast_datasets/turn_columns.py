@@ -9,13 +9,14 @@ from cachecast_datasets.decode import repeated_strings, requests_of, scalars
 from cachecast_datasets.request import Boundaries, Request
 
 _SCALARS = (
-    "first_token_s", "end_s", "account", "hash_scope", "provider", "model", "platform", "region",
+    "first_token_s", "end_s", "account", "hash_scope", "provider", "model", "platform",
     "prompt_tokens", "output_tokens", "session_id", "agent_id", "tools_tokens", "system_tokens",
     "token_block_size",
 )  # fmt: skip
 # Where any row has one of these, the batch needs whole requests.
 _MUST_BE_ABSENT = (
-    "blocks", "settings", "speed", "cache_mode", "status", "service_tier", "is_batch", "observed",
+    "blocks", "settings", "speed", "cache_mode", "status", "service_tier", "is_batch", "region",
+    "observed",
 )  # fmt: skip
 COLUMNS: tuple[str, ...] = (*_SCALARS, *_MUST_BE_ABSENT, "boundaries")
 
@@ -38,7 +39,6 @@ class TurnColumns:
     provider: list[str | None]
     model: list[str | None]
     platform: list[str | None]
-    region: list[str | None]
     prompt_tokens: list[int]
     output_tokens: list[int | None]
     session_id: list[str | None]

@@ -58,6 +58,11 @@ def is_regional(name: str) -> bool:
     return found is not None and found["region"] != "global"
 
 
+def names_region(region: str | None) -> bool:
+    """Whether a request was kept in a region, which costs more; `global` and silence are none."""
+    return region not in (None, "", "global", "not_available")
+
+
 def spellings(name: str, provider_of: dict[str, str]) -> Iterator[Spelling]:
     """Every accepted reading of `name`, the least shortened first.
 

@@ -74,10 +74,11 @@ class Quote:
 def quote(
     catalog: Catalog, model: str, raw: Mapping[str, Any], *, provider: str | None = None,
     api: str | None = None, on: str | None = None, tier: str | None = None,
-    currency: str | None = None,
+    currency: str | None = None, regional: bool = False,
 ) -> Quote:  # fmt: skip
     """What `raw` costs under the prices of `model`: a usage object, or a response that holds one.
 
+    `regional` asks for the regional price, which the usage or the model id may ask for as well.
     Raises BadInput (UnknownModel, NoPrice, UsageError) where the catalogue or the object says no.
     """
     ref = catalog.resolve(model, provider)
@@ -88,7 +89,7 @@ def quote(
     reading = read_usage(api, found.usage)
     notes = [*catalog.notes, *when.notes, *response_notes(catalog, found, ref), *reading.notes]
     parts = [
-        _part(catalog, _model_of(catalog, part, ref), part, model, when, tier, currency)
+        _part(catalog, _model_of(catalog, part, ref), part, model, when, tier, currency, regional)
         for part in reading.iterations or (reading,)
     ]
     for part in parts:
@@ -124,13 +125,13 @@ def _model_of(catalog: Catalog, part: UsageReading, ref: ModelRef) -> ModelRef:
 
 def _part(
     catalog: Catalog, ref: ModelRef, reading: UsageReading, name: str, when: When,
-    tier: str | None, currency: str | None,
+    tier: str | None, currency: str | None, in_region: bool,
 ) -> Quote:  # fmt: skip
     """One request (or iteration) charged at every price that may hold, the likeliest first."""
     dated = catalog.card(ref, when.start, currency)
     notes = list(dated.notes)
     chosen = _tier(dated.card, reading, tier, notes)
-    regional = _regional(dated.card, reading, name, notes)
+    regional = _regional(dated.card, reading.regional or is_regional(name), in_region, notes)
     reading = _settled(dated.card, reading, notes)
     usage = reading.usage
     possible = [
@@ -203,14 +204,17 @@ def _word(text: str) -> str:
     return text if text.isascii() and text.isidentifier() and len(text) <= 40 else shown(text)
 
 
-def _regional(card: RateCard, reading: UsageReading, name: str, notes: list[str]) -> bool:
-    """Whether the price of a regional endpoint holds."""
-    if not reading.regional and not is_regional(name):
+def _regional(card: RateCard, stated: bool, asked: bool, notes: list[str]) -> bool:
+    """Whether the price of a regional endpoint holds, as the usage or model id states, or asked."""
+    if not (stated or asked):
         return False
     if card.regional_factor is not None:
         extra = factor_string(card.regional_factor)
-        notes.append(f"regional processing, as the usage or model id says: {extra} times the price")
+        who = "as the usage or model id says" if stated else "as asked"
+        notes.append(f"regional processing, {who}: {extra} times the price")
         return True
+    if asked:
+        raise BadInput(f"no regional price is known for {card.provider}/{card.model}")
     notes.append("a regional endpoint may cost more; no regional price is known for this model")
     return False
 

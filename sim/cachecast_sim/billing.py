@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from cachecast_datasets.errors import EvidenceError
+from cachecast_datasets.errors import RequestLacks
 from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
 from cachecast_pricing.catalog import Catalog
-from cachecast_pricing.model_ids import ModelRef
+from cachecast_pricing.model_ids import ModelRef, is_regional
 from cachecast_pricing.rates import ClassPrices
 from cachecast_pricing.rules.families import family_of, has_rules
 from cachecast_pricing.rules.next_turn import UsualRules
@@ -39,7 +39,7 @@ class Billing:
         self.counts_only = meta.evidence == "counts"
         self.rulebook: Rulebook | None = None
         self.world: ProviderWorld | TurnWorld | None = None
-        self._lanes: dict[ModelRef, Lane | None] = {}
+        self._lanes: dict[tuple[ModelRef, bool], Lane | None] = {}
         if not self.counts_only:
             self.rulebook = Rulebook(self.pricer, scenario.settings, meta.carries_markers)
             self.world = ProviderWorld(self.rulebook.rules_of, scenario.settings.first_token_s)
@@ -90,15 +90,16 @@ class Billing:
         ref, rules = self.pricer.model_of(request), self.rulebook.rules_of(request)
         if ref is None or not getattr(rules, "shortcut", False):
             return None
-        if ref not in self._lanes:
+        key = (ref, is_regional(request.model or ""))
+        if key not in self._lanes:
             moment = self.pricer.moment(request, ref)
             short = (
                 moment is not None
                 and not moment.card.has_peak
                 and all(_complete(prices) for _, prices in moment.bands)
             )
-            self._lanes[ref] = Lane(cast(UsualRules, rules), moment) if short and moment else None
-        return self._lanes[ref]
+            self._lanes[key] = Lane(cast(UsualRules, rules), moment) if short and moment else None
+        return self._lanes[key]
 
     def _same_provider(self, requests: Iterable[Request]) -> Iterator[Request]:
         """A counts-only log can be repriced within its provider, not re-cached under another."""
@@ -107,7 +108,7 @@ class Billing:
             if model is not None:
                 own = self.pricer.catalog.find(request.model, request.provider)
                 if own is not None and own.provider != model.provider:
-                    raise EvidenceError(
+                    raise RequestLacks(
                         f"request {request.request_id}: this log has counts only, so {own.model}'s "
                         f"usage can be repriced, but not re-cached under {model.provider}'s rules; "
                         "that needs a log with content blocks or token blocks"

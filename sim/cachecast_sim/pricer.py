@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_pricing.catalog import Catalog
-from cachecast_pricing.model_ids import ModelRef
+from cachecast_pricing.model_ids import ModelRef, is_regional, names_region
+from cachecast_pricing.money import factor_string
 from cachecast_pricing.rates import SERVICE_TIERS, STANDARD, ClassPrices, RateCard
 from cachecast_pricing.rules.settings import TTL_US
 from cachecast_sim.scenario import Scenario
@@ -13,8 +14,9 @@ from cachecast_sim.scenario import Scenario
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OFF_PEAK = "standard (off-peak) hours, since no arrival has an absolute time"
 _STANDARD_NAMES = ("auto", "default", "standard", "standard_only")
-_REGIONAL = "the log names regions: regional price factors are not applied"
-_NO_MOMENTS: dict[str, "Moment"] = {}
+_ROUTERS_REGION = "what a router charges for its regions is not known: no regional price for them"
+Rate = tuple[str, bool]  # service tier; whether the regional price holds
+_NO_MOMENTS: dict[Rate, "Moment"] = {}
 
 
 class Moment:
@@ -27,12 +29,16 @@ class Moment:
 
     __slots__ = ("bands", "card", "in_peak", "peak")
 
-    def __init__(self, card: RateCard, tier: str, in_peak: bool, day_only: bool = False) -> None:
+    def __init__(self, card: RateCard, rate: "Rate", in_peak: bool, day_only: bool = False) -> None:
         self.card = card
         self.in_peak = in_peak
         starts = sorted({0, *(t.first_tokens for t in card.thresholds())}, reverse=True)
-        self.bands = [(start, card.prices(start, tier=tier, peak=in_peak)) for start in starts]
-        self.peak = Moment(card, tier, True) if day_only and card.has_peak else None
+        tier, regional = rate
+        self.bands = [
+            (start, card.prices(start, tier=tier, peak=in_peak, regional=regional))
+            for start in starts
+        ]
+        self.peak = Moment(card, rate, True) if day_only and card.has_peak else None
 
     def prices(self, prompt_tokens: int) -> ClassPrices:
         """The prices that the whole request moves to at this size."""
@@ -62,8 +68,9 @@ class Pricer:
         self.assumptions: dict[str, None] = {}  # an ordered set of sentences
         self._models: dict[tuple[str | None, str | None], ModelRef | None] = {}
         self._cards: dict[ModelRef, RateCard] = {}
-        self._moments: dict[ModelRef, dict[str, Moment]] = {}
-        self._made: dict[tuple[int, str, bool], Moment] = {}
+        self._moments: dict[ModelRef, dict[Rate, Moment]] = {}
+        self._made: dict[tuple[int, Rate, bool], Moment] = {}
+        self._regional: dict[tuple[str | None, str | None, str | None], bool] = {}
         if scenario.model is not None:
             self._check_named(scenario.model)
 
@@ -71,6 +78,10 @@ class Pricer:
         """A model, tier, day or currency that a person named must exist: say so before the run."""
         card = self._card_at(ref, self.fixed_on)
         prices = card.prices(0, tier=self.scenario.tier or STANDARD)
+        if self.scenario.regional and card.regional_factor is None:
+            raise BadInput(
+                f"regional=on: no regional price is known for {ref.provider}/{ref.model}"
+            )
         ttl = self.scenario.settings.ttl
         if ttl is not None and getattr(prices, f"cache_write_{ttl}") is None:
             offered = [t for t in TTL_US if getattr(prices, f"cache_write_{t}") is not None]
@@ -90,10 +101,8 @@ class Pricer:
 
     def moment(self, request: Request, ref: ModelRef) -> Moment | None:
         """Card, tier and hour; None where the log's own model has no price then."""
-        tier = self.scenario.tier or self._tier_name(request)
-        if request.region is not None:
-            self.assumptions[_REGIONAL] = None
-        known = self._moments.get(ref, _NO_MOMENTS).get(tier)
+        rate = (self.scenario.tier or self._tier_name(request), self._is_regional(request))
+        known = self._moments.get(ref, _NO_MOMENTS).get(rate)
         if known is not None:
             return known
         at = EPOCH + timedelta(microseconds=request.arrival_us)
@@ -105,26 +114,27 @@ class Pricer:
                 if self.scenario.model is not None:
                     raise
                 return None
-        return self._in_its_hour(ref, card, self._listed(card, tier), at)
+        listed = (self._listed(card, rate[0]), rate[1] and self._has_regional(card))
+        made, for_all = self._in_its_hour(card, listed, at)
+        if for_all and not self.by_arrival:  # every request of this rate pays the same
+            self._moments.setdefault(ref, {})[rate] = made
+        return made
 
-    def _in_its_hour(self, ref: ModelRef, card: RateCard, tier: str, at: datetime) -> Moment:
+    def _in_its_hour(self, card: RateCard, rate: Rate, at: datetime) -> tuple[Moment, bool]:
         """Peak hours are judged by the arrival, else by the scenario's moment, else unknown."""
         on = self.scenario.on
         if card.has_peak and self.absolute_times and (on is None or on.bare):
-            return self._remembered(card, tier, card.is_peak(at))
+            return self._remembered(card, rate, card.is_peak(at)), False
         peak = on is not None and not on.bare and card.is_peak(on.start)
         if card.has_peak and on is None:
             self.assumptions[_OFF_PEAK] = None
-        made = self._remembered(card, tier, peak, day_only=on is not None and on.bare)
-        if not self.by_arrival:  # every request of this tier pays the same
-            self._moments.setdefault(ref, {})[tier] = made
-        return made
+        return self._remembered(card, rate, peak, day_only=on is not None and on.bare), True
 
-    def _remembered(self, card: RateCard, tier: str, peak: bool, day_only: bool = False) -> Moment:
-        key = (id(card), tier, peak)  # the catalogue keeps every card alive
+    def _remembered(self, card: RateCard, rate: Rate, peak: bool, day_only: bool = False) -> Moment:
+        key = (id(card), rate, peak)  # the catalogue keeps every card alive
         made = self._made.get(key)
         if made is None:
-            made = self._made[key] = Moment(card, tier, peak, day_only)
+            made = self._made[key] = Moment(card, rate, peak, day_only)
         return made
 
     def _card_at(self, ref: ModelRef, on: datetime) -> RateCard:
@@ -145,7 +155,7 @@ class Pricer:
         """The service tier that the request itself names."""
         if request.is_batch:
             return "batch"
-        if request.speed == "fast":
+        if "fast" in (request.speed, request.settings.get("speed")):
             return "fast"
         tier = request.service_tier
         if tier is None or tier in _STANDARD_NAMES:
@@ -154,6 +164,30 @@ class Pricer:
             self.assumptions[f"service tier {tier!r} is not known: priced as standard"] = None
             return STANDARD
         return tier
+
+    def _is_regional(self, request: Request) -> bool:
+        """Whether the scenario, the log's region or its model id asks for the regional price."""
+        if self.scenario.regional is not None:
+            return self.scenario.regional
+        named = (request.region, request.model, request.platform)
+        found = self._regional.get(named)
+        if found is None:
+            found = names_region(request.region) or is_regional(request.model or "")
+            if found and (request.platform or "").startswith("openrouter"):
+                self.assumptions[_ROUTERS_REGION] = None
+                found = False
+            self._regional[named] = found
+        return found
+
+    def _has_regional(self, card: RateCard) -> bool:
+        """Whether the card has a regional price; either way it is said."""
+        if card.regional_factor is None:
+            told = f"{card.model} has no regional price: requests in a region are priced as others"
+        else:
+            why = "regional=on" if self.scenario.regional else "as the log names a region"
+            told = f"{card.model}: {factor_string(card.regional_factor)} times the price, {why}"
+        self.assumptions[told] = None
+        return card.regional_factor is not None
 
     def _listed(self, card: RateCard, tier: str) -> str:
         """The tier if the card has a price for it, else standard."""

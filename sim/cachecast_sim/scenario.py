@@ -13,7 +13,8 @@ class Scenario:
 
     `on` is the moment whose prices hold; None: each request's own arrival where the log has
     absolute times, else the newest day of the catalogue. `tier` and `currency` None: the request's
-    own service tier, the card's first currency.
+    own service tier, the card's first currency. `regional` None: the regional price holds for
+    requests that name a region.
     """
 
     name: str
@@ -22,3 +23,4 @@ class Scenario:
     on: When | None = None
     tier: str | None = None
     currency: str | None = None
+    regional: bool | None = None

@@ -9,7 +9,7 @@ from cachecast_pricing.rates import SERVICE_TIERS
 from cachecast_pricing.rules.settings import RULE_KEYS, with_key
 from cachecast_sim.scenario import Scenario
 
-SCENARIO_KEYS: tuple[str, ...] = ("on", "tier", "currency", "name")
+SCENARIO_KEYS: tuple[str, ...] = ("on", "tier", "currency", "regional", "name")
 KNOWN_KEYS: tuple[str, ...] = (*RULE_KEYS, *SCENARIO_KEYS)
 
 
@@ -23,6 +23,10 @@ def with_scenario_key(scenario: Scenario, key: str, value: str, where: str) -> S
         return replace(scenario, tier=value)
     if key == "currency":
         return replace(scenario, currency=value.upper())
+    if key == "regional":
+        if value not in ("on", "off"):
+            raise BadInput(f"regional={value}: expected on or off")
+        return replace(scenario, regional=value == "on")
     if key == "name":
         if not value:
             raise BadInput(f"{where}: name= is empty")

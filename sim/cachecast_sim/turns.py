@@ -105,13 +105,13 @@ class TurnWorld:
         fixed_s, estimated = self.desk.first_token_s, 0
         rows = zip(
             columns.arrival_us, columns.account, columns.hash_scope, columns.provider,
-            columns.model, columns.platform, columns.region, columns.session_id,
+            columns.model, columns.platform, columns.session_id,
             columns.prompt_tokens, columns.first_token_s, columns.end_s, columns.starts,
             columns.ends, strict=True,
         )  # fmt: skip
         for row, fields in enumerate(rows):
-            now, owner, hashed, maker, model, host, region, session, total = fields[:9]
-            token_s, end_s, a, b = fields[9:]
+            now, owner, hashed, maker, model, host, session, total = fields[:8]
+            token_s, end_s, a, b = fields[8:]
             if now > self._now:
                 self._advance(now)
             name = (model, maker)
@@ -120,7 +120,7 @@ class TurnWorld:
                 self._ordinary(columns.request(row))
                 continue
             rules = lane.rules
-            key = (owner if owner is not None else hashed, model, host, region)
+            key = (owner if owner is not None else hashed, model, host, None)
             plan = rules.usual(rules.memory.scope_of(key), session, columns, a, b, total, now)
             if plan is None:
                 self._ordinary(columns.request(row))

@@ -96,6 +96,15 @@ def test_misses_cost_what_they_cost_above_the_read_price(bill: Bill, sketch: Ske
     }  # fmt: skip
 
 
+def test_br_107_the_hit_rate_is_what_was_read_of_every_prompt_of_every_request(
+    bill: Bill, sketch: Sketch
+) -> None:
+    """A cold write is no hit, and a request without any caching is in the denominator."""
+    uncached = line(9, ("user", "Q", 7500), model=OPUS, session="t")
+    (found,) = bill(sketch(*TWO, uncached), "--as", OPUS)
+    assert found["token_hit_ratio"] == 6000 / (12500 + 7500)
+
+
 def test_a_cache_that_only_costs_has_a_negative_saving(bill: Bill, sketch: Sketch) -> None:
     (found,) = bill(sketch(TWO[0]), "--as", OPUS)
     assert found["net_saving"] == "-" + usd(6000 * 1.25)

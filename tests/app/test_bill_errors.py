@@ -13,7 +13,7 @@ GOOD = line(0, ("system", "S", 6000, "5m"), model="claude-opus-5")
 KEYS = [
     "ttl", "mark", "on", "tier", "currency", "name", "first_token", "grace", "lookback",
     "group_tools", "lookup", "upgrade", "tool_choice", "hidden", "tail", "interval", "unit",
-    "output_units", "build_delay", "overflow",
+    "output_units", "build_delay", "overflow", "regional",
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from usage_logs import LOGS
 
@@ -179,6 +180,7 @@ def test_bad_input_that_can_be_skipped_says_so_and_other_bad_input_does_not(
     assert code == 2
     assert err.startswith(f"cachecast: {log} line 2: ")
     assert err.endswith("; --skip-bad leaves out what is bad and counts it\n")
+    assert "--skip-bad" not in run_cli("lint", log)[2]  # it has no such option
     code, out, _ = run_cli("bill", log, "--skip-bad")
     assert (code, out.splitlines()[0].rstrip()) == (0, "1 request, 6,000 prompt tokens")
 
@@ -194,3 +196,16 @@ def test_a_command_in_a_note_can_be_copied_whatever_the_path(
     assert last.endswith(
         f'cachecast sql {shlex.quote(str(run))} "select * from by_reason order by cost desc"'
     )
+
+
+def test_a_bad_row_of_a_parquet_can_be_skipped_and_says_so(run_cli: RunCli, tmp_path: Path) -> None:
+    sketch, log = tmp_path / "log.jsonl", tmp_path / "log.parquet"
+    sketch.write_text("".join(json.dumps(ROWS[0] | {"at": at}) + "\n" for at in (0, 5)))
+    assert run_cli("import", sketch, "-o", log)[0] == 0
+    whole = pq.read_table(log)
+    pq.write_table(whole.take([1, 0]), log)
+
+    code, _, err = run_cli("bill", log)
+    assert (code, err.startswith(f"cachecast: {log} row 2: arrival is ")) == (2, True)
+    assert err.endswith("; --skip-bad leaves out what is bad and counts it\n")
+    assert run_cli("bill", log, "--skip-bad")[0] == 0

@@ -151,6 +151,23 @@ def test_an_answer_whose_reader_went_away_ends_quietly(log: Path, command: tuple
     assert (code, said) == (0, b"")
 
 
+@pytest.mark.parametrize("shape", [(), ("--json",)])
+def test_a_verdict_stands_though_its_reader_went_away(
+    tmp_path: Path, shape: tuple[str, ...]
+) -> None:
+    """`cachecast lint LOG | head -1` under pipefail is a check all the same."""
+    log = tmp_path / "log.jsonl"
+    prompts = [[["system", name, 6000, "5m"]] for name in ("S", "T")]
+    log.write_text("".join(json.dumps(ROW | {"prompt": prompt}) + "\n" for prompt in prompts))
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        code, said = asked(("lint", "LOG", *shape), log, writing)
+    finally:
+        os.close(writing)
+    assert (code, said) == (1, b"")
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_terminal_that_closes_leaves_nothing_half_written(tmp_path: Path, number: int) -> None:
     out = tmp_path / "log.jsonl"

@@ -102,6 +102,39 @@ def test_what_is_said_of_an_expired_entry_is_what_the_model_sells(
     assert step["change"] == change
 
 
+@pytest.mark.parametrize(
+    ("model", "retention", "advice"),
+    [
+        (
+            "gpt-5.4",
+            "in_memory",
+            "prompt_cache_retention 24h instead of in_memory, or shorter pauses",
+        ),
+        ("gpt-5.4", "24h", "shorter pauses between requests that share a prefix"),
+        # has no 24h class
+        ("gpt-4o", "in_memory", "shorter pauses between requests that share a prefix"),
+    ],
+)
+def test_the_longer_retention_is_advised_to_who_asked_for_the_shorter_one(
+    run_cli: RunCli, write: Callable[..., Path], model: str, retention: str, advice: str
+) -> None:
+    """OpenAI before GPT-5.6: 5 minutes in memory, half an hour in the 24h class, at one price."""
+    kept = {"prompt_cache_retention": retention}
+    log = write(*(line(at, ("system", "S", 4096), settings=kept) for at in (0, 1860)))
+    (step,) = steps(run_cli, log, model)
+    assert (step["causes"], step["advice"]) == (["ttl_expired"], advice)
+
+
+def test_the_longer_retention_reads_what_the_shorter_one_had_let_go(
+    run_cli: RunCli, write: Callable[..., Path]
+) -> None:
+    for retention, hit_tokens in (("in_memory", 0), ("24h", 4096)):
+        kept = {"prompt_cache_retention": retention}
+        log = write(*(line(at, ("system", "S", 4096), settings=kept) for at in (0, 1000)))
+        _, out, _ = run_cli("bill", log, "--as", "gpt-5.4", "--per-request", "--json")
+        assert json.loads(out.splitlines()[-1])["hit_tokens"] == hit_tokens
+
+
 def test_twelve_hours_read_what_half_an_hour_had_let_go(
     run_cli: RunCli, write: Callable[..., Path]
 ) -> None:

@@ -31,7 +31,9 @@ ROWS: dict[str, dict[str, str]] = {
         "Multipliers": "test_anthropic_writes_at_1_25_and_2_and_reads_at_a_tenth",
         "Read exceptions": "test_anthropic_writes_at_1_25_and_2_and_reads_at_a_tenth",
         "Old rounded prices": "test_anthropic_writes_at_1_25_and_2_and_reads_at_a_tenth",
-        "Stacking": "test_the_tier_is_the_request_s_own_unless_the_scenario_sets_it",
+        "Stacking": (
+            "test_the_regional_price_stacks_on_batch_and_is_part_of_the_cost_without_a_cache"
+        ),
         "Long context": "test_the_whole_request_moves_to_the_long_context_price",
         "Server tools": "test_the_api_itself_puts_a_5m_marker_on_a_server_tool_result",
         "Batch": "hits are best effort: no number is promised; the price is tested",

@@ -6,8 +6,8 @@ faults. Expected bills are written as arithmetic on list prices per million toke
 Not here, because they are about something else:
 - BR-31 (the usage of a separate compact call was never added) is about reading logs: see
   tests/datasets/test_provider_json_openai.py and test_har.py.
-- BR-107 (hit rate over all rows) is a total of `cachecast bill`.
-- BR-112 (is tool_choice in the key?) is a cache rule.
+- BR-107 (hit rate over all rows) is a total of `cachecast bill`: tests/app/test_bill.py.
+- BR-112 (is tool_choice in the key?) is a cache rule: test_rules_marked_settings.py.
 - known fault 41 asks vLLM for cache accounting, 42 describes TTL pins of servers: they state no
   usage and no price.
 """

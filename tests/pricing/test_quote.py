@@ -111,6 +111,15 @@ def test_us_only_inference_costs_a_tenth_more() -> None:
     assert said(price("claude-opus-4.5", raw), "no regional price is known")
 
 
+def test_a_regional_price_may_be_asked_for_where_there_is_one() -> None:
+    raw = {"input_tokens": 100_000, "output_tokens": 0}
+
+    assert total("gpt-6-sol", raw, regional=True) == Decimal("0.22")
+    assert said(price("gpt-6-sol", raw, regional=True), "regional processing, as asked: 1.1 times")
+    with pytest.raises(BadInput, match=r"no regional price is known for deepseek/deepseek-flash"):
+        price("deepseek-flash", raw, regional=True)
+
+
 def test_a_regional_bedrock_id_costs_a_tenth_more_than_the_global_one() -> None:
     raw = {"inputTokens": 1_000_000, "outputTokens": 0}
 

@@ -89,10 +89,24 @@ def test_an_explicit_default_equals_leaving_the_setting_out(name: str, default: 
     assert after(with_settings(0, **{name: default}), with_settings(10)) == WHOLE
 
 
-def test_tool_choice_can_be_left_out_of_the_key() -> None:
+def test_br_112_tool_choice_is_in_the_key_and_can_be_left_out() -> None:
     second = with_settings(10, tool_choice="any")
     assert after(with_settings(0), second, f"{OPUS},tool_choice=off") == WHOLE
     assert after(with_settings(0), second, f"{OPUS},tool_choice=on") == TOOLS + SYSTEM
+
+
+@pytest.mark.parametrize(("ttl", "read"), [("5m", TOOLS), (None, 0)])
+def test_a_marker_in_front_of_what_was_read_prolongs_its_own_entry(
+    ttl: str | None, read: int
+) -> None:
+    """Open in the documents. The tools' entry of second 0 is used at 200 only if it is marked."""
+    tools, system = ("tools", "T", TOOLS, "5m"), ("system", "S", SYSTEM, "5m")
+    lines = [
+        line(0, tools, system),
+        line(200, ("tools", "T", TOOLS, ttl), system),
+        line(400, tools, ("system", "S2", SYSTEM, "5m")),
+    ]
+    assert reads(OPUS, *lines) == [0, TOOLS + SYSTEM, read]
 
 
 def test_going_back_to_an_earlier_setting_finds_its_entries_again() -> None:

@@ -16,11 +16,13 @@ from cachecast.bill_table import print_bills
 from cachecast.billing import Bill, RowSink, bills_of, matching_rows
 from cachecast.billing_report import bill_json, row_json
 from cachecast.ledger_writer import LedgerSink, write_requests
+from cachecast.naming_logs import naming
 from cachecast.output import json_line, notes, print_json
 from cachecast.progress import progress
 from cachecast.results import RunWriter
 from cachecast.results.writer import hash_inputs
 from cachecast.scenarios import scenarios_of
+from cachecast.vain_options import check_force
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import open_or_import
 from cachecast_datasets.processes import reading_processes
@@ -63,7 +65,7 @@ def command(
     Keys of --as (docs/scenarios.md says what each means):
       mark=log|auto|last|system+last|none|translate   where caching is asked for
       ttl=5m|1h|30m|12h, grace=S, upgrade=on|off      how long entries live
-      on=DATE, tier=TIER, currency=CODE, name=TEXT    prices, and the scenario's name
+      on=DATE, tier=TIER, regional=on|off, currency=CODE, name=TEXT      prices, and the name
       first_token=S, lookback=N, group_tools=on|off, tool_choice=on|off
       lookup=2+50|50|80, hidden=N, tail=N, overflow=off|N                (OpenAI)
       interval=off|N, unit=off|N, output_units=on|off, build_delay=S     (DeepSeek)
@@ -76,6 +78,7 @@ def command(
       cachecast bill log.jsonl --as claude-opus-5 --as claude-opus-5,ttl=1h \\
         --as gpt-6-sol
     """
+    check_force(force, ("-o RUN", out))
     if out is not None:
         _check_place(out, logs)
     catalog = load_catalog(rates)
@@ -86,6 +89,7 @@ def command(
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())
+        stack.enter_context(naming(logs))
         trace = open_or_import(
             list(logs),
             skip_bad=skip_bad,

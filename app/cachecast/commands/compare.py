@@ -8,7 +8,8 @@ from cachecast.chart_file import check_chart, write_chart
 from cachecast.compare_chart import spec
 from cachecast.compare_report import comparison_json, print_comparison
 from cachecast.comparing import compare, read_run
-from cachecast.output import print_json
+from cachecast.output import print_json, verdict
+from cachecast.vain_options import check_force
 
 _CODES = {"pass": 0, "fail": 1, "inconclusive": 3}
 
@@ -39,6 +40,7 @@ def command(
 
     Example:  cachecast compare predicted measured
     """
+    check_force(force, ("--chart FILE", chart))
     if chart is not None:
         check_chart(chart, force)
     found = compare(
@@ -46,8 +48,10 @@ def command(
     )
     if chart is not None:
         write_chart(chart, spec(found))
-    if as_json:
-        print_json(comparison_json(found))
-    else:
-        print_comparison(found)
-    return _CODES[found.verdict]
+    code = _CODES[found.verdict]
+    with verdict(code):
+        if as_json:
+            print_json(comparison_json(found))
+        else:
+            print_comparison(found)
+    return code

@@ -15,6 +15,7 @@ from cachecast.curve_options import (
 )
 from cachecast.output import notes, print_json
 from cachecast.progress import progress
+from cachecast.vain_options import check_force
 from cachecast_datasets.importing import open_or_import
 
 
@@ -84,6 +85,7 @@ def command(
         bytes_per_token=bytes_per_token_of(gib, model, kv_bytes_per_token),
         worth=worth_of(model_as),
     )
+    check_force(force, ("--chart FILE", chart))
     if chart is not None:
         check_chart(chart, force)
     with contextlib.ExitStack() as stack:

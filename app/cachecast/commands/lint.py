@@ -1,6 +1,5 @@
 """`cachecast lint`: do rendered requests keep their prefix? A check for a CI job."""
 
-import sys
 import tempfile
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -10,7 +9,7 @@ import click
 
 from cachecast.billing_report import money_text
 from cachecast.lint_job import Lint, lint
-from cachecast.output import counted, money, print_json
+from cachecast.output import counted, money, print_json, verdict
 from cachecast.why_report import difference_json
 from cachecast.why_words import shown_place
 from cachecast_datasets.errors import BadInput
@@ -34,7 +33,7 @@ def command(
     budget: str | None,
     requests_per_month: int,
     as_json: bool,
-) -> None:
+) -> int:
     """Compare rendered requests with one another, each with the one before it.
 
     A and B are the JSON bodies of two requests, or logs of any format; of a log its consecutive
@@ -54,12 +53,13 @@ def command(
     if limit is not None and monthly is None:
         raise BadInput("--budget needs a price: the requests name no known model; add --as MODEL")
     within = limit is not None and monthly is not None and to_decimal(monthly) <= limit
-    if as_json:
-        print_json(_json(found, limit, within))
-    else:
-        _print(found, limit, within)
-    if found.breaks and not within:
-        sys.exit(1)
+    code = 1 if found.breaks and not within else 0
+    with verdict(code):
+        if as_json:
+            print_json(_json(found, limit, within))
+        else:
+            _print(found, limit, within)
+    return code
 
 
 def _money(text: str) -> Decimal:

@@ -28,6 +28,7 @@ _MOST_INT_DIGITS = 30  # longer ones are decimals, which have no limit of digits
 @click.option("--api", metavar="A", help=f"Whose usage object it is: {', '.join(APIS)}.")
 @click.option("--on", metavar="DATE", help="A day, or an RFC 3339 time (default: newest prices).")
 @click.option("--tier", metavar="T", help=f"Service tier: {', '.join(SERVICE_TIERS)}.")
+@click.option("--regional", is_flag=True, help="Price of a regional endpoint or processing.")
 @click.option("--currency", metavar="C", help="USD, or CNY where the provider lists it.")
 @click.option(
     "--rates", metavar="FILE", type=click.Path(path_type=Path), help="Negotiated prices (TOML)."
@@ -39,7 +40,7 @@ _MOST_INT_DIGITS = 30  # longer ones are decimals, which have no limit of digits
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     model: str, provider: str | None, api: str | None, on: str | None, tier: str | None,
-    currency: str | None, rates: Path | None, source: str, as_json: bool,
+    regional: bool, currency: str | None, rates: Path | None, source: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Price one usage object, class by class, beside what it would cost without a cache.
 
@@ -52,7 +53,7 @@ def command(
     """
     priced = quote(
         load_catalog(rates), model, _read(source), provider=provider, api=api, on=on, tier=tier,
-        currency=currency,
+        currency=currency, regional=regional,
     )  # fmt: skip
     if as_json:
         output.print_json(priced.as_json())

@@ -12,9 +12,11 @@ import click
 
 from cachecast.fleet_file import FilesBeside, check_fleet, load_fleet
 from cachecast.fleet_report import break_even_json, fleet_json, row_json
+from cachecast.naming_logs import naming
 from cachecast.output import json_line, notes, print_json
 from cachecast.progress import Report, progress
 from cachecast.simulating import Sink, Took, check_served, serve
+from cachecast.vain_options import check_force
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.streaming import OutOfOrder, stream
 from cachecast_sim.fleet.job import Job
@@ -62,6 +64,7 @@ def command(
 
     Example:  cachecast simulate log.jsonl --fleet fleet.toml --set engine.blocks=4000
     """
+    check_force(force, ("-o RUN", out))
     if out is None:
         _check_without_run(steps, bool(models) and per_request)
     files = FilesBeside(fleet_path)
@@ -70,6 +73,7 @@ def command(
     with contextlib.ExitStack() as stack:
         tmp = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cachecast-")))
         report = stack.enter_context(progress())
+        stack.enter_context(naming(logs))
         lines = stack.enter_context(TemporaryFile("w+", encoding="utf-8"))
         # printed once all is known to be well: no half of an answer
         sinks: list[Sink] = [_line_sink(lines)] if per_request else []

@@ -10,6 +10,7 @@ from typing import Any
 
 from cachecast_pricing.conventions import Parts, Writes, decide
 from cachecast_pricing.counts import Fields, UsageError, known_sum, shown, shown_names
+from cachecast_pricing.model_ids import names_region
 from cachecast_pricing.usage import CLASSES, Usage
 from cachecast_pricing.usage_reading import CountFields, UsageReading
 
@@ -74,7 +75,7 @@ def _read_one(fields: Fields) -> UsageReading:
         reasoning=None if thinking is None else thinking.optional("thinking_tokens"),
     )
     reading = decide(parts, "additive", ("inclusive",))
-    return replace(with_tier(reading, fields), regional=fields.text("inference_geo") == "us")
+    return replace(with_tier(reading, fields), regional=names_region(fields.text("inference_geo")))
 
 
 def _iteration(fields: Fields, whole: UsageReading) -> UsageReading:

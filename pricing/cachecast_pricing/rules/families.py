@@ -1,6 +1,7 @@
 """Which rules a model's provider follows: the one table to extend with a family."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cachecast_datasets.errors import BadInput
@@ -55,19 +56,27 @@ def takes_markers(ref: ModelRef | None) -> bool:
 
 
 class Sold(NamedTuple):
-    """What a model's callers may ask of its cache: places of markers, and lifetimes by rising."""
+    """What a model's callers may ask of its cache: places of markers, and lifetimes by rising.
+
+    `retention`: the longer class of OpenAI before GPT-5.6, where the shorter one was asked for.
+    """
 
     places: bool
     lifetimes: tuple[str, ...]
+    retention: bool = False
 
 
-def sold(ref: ModelRef | None) -> Sold:
-    """What the model sells; nothing where no rules are known."""
+def sold(ref: ModelRef | None, settings: Mapping[str, str] = MappingProxyType({})) -> Sold:
+    """What the model sells to a request of such settings; nothing where no rules are known."""
     if ref is None or not has_rules(ref.provider):
         return Sold(False, ())
     family = family_of(ref.provider, ref.model)
+    facts = all_facts()[ref.provider]
+    if family == "interval" and facts.interval is not None:
+        short = settings.get("prompt_cache_retention") == "in_memory"
+        return Sold(False, (), short and ref.model in facts.interval.extended.models)
     lifetimes = TTLS.get(family, ())
-    half_days = all_facts()[ref.provider].twelve_hours
+    half_days = facts.twelve_hours
     if "12h" in lifetimes and (half_days is None or ref.model not in half_days.models):
         lifetimes = tuple(ttl for ttl in lifetimes if ttl != "12h")
     return Sold(family in PLACED, lifetimes)

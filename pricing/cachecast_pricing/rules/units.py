@@ -132,7 +132,7 @@ class WholePrefixUnits:
         hours = (self.life_us // SECOND_US) / 3600
         notes = [
             "markers are ignored: caching is automatic",
-            f"DeepSeek promises no lifetime: units live {hours:g} h after their last use, "
+            f"no lifetime is promised: units live {hours:g} h after their last use, "
             f"readable {self.settings.build_delay_s:g} s after the response started",
         ]
         if self.token_blocks:

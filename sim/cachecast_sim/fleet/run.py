@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from cachecast_datasets.errors import BadInput
+from cachecast_datasets.errors import RequestFault
 from cachecast_datasets.request import Request
 from cachecast_sim.fleet.closed_loop import ClosedLoop, Key, Pauses
 from cachecast_sim.fleet.config import FleetConfig
@@ -172,7 +172,7 @@ class FleetRun:
                 self.skipped += 1
                 continue
             except ContentError as problem:
-                raise BadInput(f"request {request.request_id}: {problem}") from None
+                raise RequestFault(f"request {request.request_id}: {problem}") from None
             if traffic != 1:
                 job.arrival_ns = round(job.arrival_ns / traffic)
             pause_ns = self._pauses.before(request) if closed else 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cachecast_datasets.errors import BadInput
+from cachecast_datasets.errors import RequestFault
 from cachecast_sim.fleet.job import Job
 
 NS = 1_000_000_000
@@ -55,7 +55,7 @@ class FleetTotals:
             self.rejected += 1
             return
         if job.end_ns > _LAST_NS:
-            raise BadInput(
+            raise RequestFault(
                 f"request {job.request_id}: it ends {job.end_ns / NS:.3g} s after the log's zero, "
                 f"expected at most {_LAST_NS / NS:.3g} s; faster steps or links are needed"
             )

@@ -27,6 +27,7 @@ _VALUE = Remedy("move the value behind the cached part, or drop it", "volatile=m
 _LIFE = Remedy("pings in pauses, or a longer lifetime", "keep-alive=290x3:paying", markers=True)
 # no change: ttl=12h is refused for those of the models whose price for it is not known
 _HALF_DAY = Remedy("the lifetime of 12 hours, or shorter pauses")
+_RETENTION = Remedy("prompt_cache_retention 24h instead of in_memory, or shorter pauses")
 _SOONER = Remedy("shorter pauses between requests that share a prefix")
 _PLACES = Remedy("markers at other places: cachecast optimize finds them", "mark=auto")
 _BREAKPOINTS = Remedy("breakpoints behind what requests share", "mark=translate", blocks=True)
@@ -117,6 +118,8 @@ def _offered(remedy: Remedy, offered: Sold) -> Remedy:
         return remedy
     if remedy is _PLACES:
         return _BREAKPOINTS
+    if remedy is _LIFE and offered.retention:
+        return _RETENTION
     if remedy is _LIFE:
         return _HALF_DAY if "12h" in offered.lifetimes else _SOONER
     return remedy

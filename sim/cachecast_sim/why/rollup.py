@@ -136,7 +136,7 @@ class Rollup:
 
     def _by_cause(self, row: LedgerRow, finding: Finding, by_reason: dict[str, Sum]) -> None:
         own = row.outcome.explanation.reason
-        offered = sold(row.model)
+        offered = sold(row.model, row.request.settings)
         for name, found in by_reason.items():
             # a second stretch of the same prompt has a reason of its own
             cause = finding.name if name == own else name

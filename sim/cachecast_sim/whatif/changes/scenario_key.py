@@ -16,7 +16,7 @@ class ScenarioKey(Change):
         super().__init__(text)
         self.key = key
         self.value = value
-        self.needs = "counts" if key in ("tier", "on", "currency") else "prompts"
+        self.needs = "counts" if key in ("tier", "on", "currency", "regional") else "prompts"
 
     def scenario(self, scenario: Scenario) -> Scenario:
         """The scenario with the key."""
