@@ -65,6 +65,19 @@ class ContextSteps(LatencyModel):
             accumulate(self._ns(requests, 3 * (context + k * requests)) for k in range(steps))
         )
 
+    def chunk_ends_ns(
+        self, chunk: int, computed: int, decode_requests: int, decode_context: int, steps: int
+    ) -> Sequence[int]:
+        assert self._open is None, "the stretch before was never said to be taken"
+        self._open = steps
+        counted = chunk + 2 + decode_requests
+        contexts = (
+            chunk * (computed + k * chunk) + chunk * (chunk + 1) // 2
+            + 3 * (decode_context + k * decode_requests)
+            for k in range(steps)
+        )  # fmt: skip
+        return list(accumulate(self._ns(counted, context) for context in contexts))
+
     def taken(self, steps: int) -> None:
         assert self._open is not None, "taken without a stretch"
         assert 1 <= steps <= self._open

@@ -1,8 +1,10 @@
 """`roofline`: the slower of arithmetic and memory traffic, from model shape and data sheet."""
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ FIELDS = {
     "kv_dtype": "dtype of the KV cache instead of the config's",
 }
 
-_AT_ONCE = 24  # decode steps from which an array is faster than one by one
+_AT_ONCE = 12  # steps from which an array is faster than one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +117,43 @@ class RooflineModel(LatencyModel):
         first = self.step_ns(0, 0, 0, requests, context)
         if first == self.step_ns(0, 0, 0, requests, context + requests * (steps - 1)):
             return equal_ends_ns(first, steps)
-        ends: list[int] = np.cumsum(self._decode_steps_ns(requests, context, steps)).tolist()
-        return ends
-
-    def _decode_steps_ns(self, requests: int, context: int, steps: int) -> Ints:
-        """`step_ns` of each, all at once: the same operations in the same order, so equal."""
         contexts = np.arange(context, context + requests * steps, requests)
+        return self._ends_ns(0, 0, 0, requests, contexts)
+
+    def chunk_ends_ns(
+        self, chunk: int, computed: int, decode_requests: int, decode_context: int, steps: int
+    ) -> Sequence[int]:
+        """One by one where an array costs more."""
+        pair, context = chunk * computed + chunk * (chunk + 1) // 2, decode_context
+        if steps >= _AT_ONCE:
+            numbers = np.arange(steps)
+            pairs = pair + chunk * chunk * numbers
+            return self._ends_ns(
+                chunk, 1, pairs, decode_requests, context + decode_requests * numbers
+            )
+        counted = ((pair + chunk * chunk * n, context + decode_requests * n) for n in range(steps))
+        return list(accumulate(self.step_ns(chunk, 1, p, decode_requests, c) for p, c in counted))
+
+    def _ends_ns(
+        self, prefill: int, prefill_requests: int, pairs: Ints | int, requests: int, contexts: Ints
+    ) -> Sequence[int]:
+        """Sums of `step_ns` of each step: the same operations in the same order, so equal. The
+        pairs and contexts grow from step to step, or stay."""
+        tokens = prefill + requests
         read = attended_by_all(self._shape, contexts, requests)
-        compute = (
-            requests * self._token_ns + requests * self._row_ns + 0 * self._pair_ns[0]
-            + read * self._pair_ns[1]
-        )  # fmt: skip
-        memory = self._moved_ns(read + self._shape.layers * requests, requests)
-        whole_ns = np.maximum(compute, memory) + requests * self._link_ns + self._overhead_ns
-        found: Ints = np.maximum(1, (whole_ns + 0.5).astype(np.int64))
-        return found
+        compute = tokens * self._token_ns + (prefill_requests + requests) * self._row_ns
+        if not isinstance(pairs, int):
+            compute = compute + attended_by_all(self._shape, pairs, prefill) * self._pair_ns[0]
+        compute = compute + read * self._pair_ns[1]
+        memory = self._moved_ns(read + self._shape.layers * tokens, tokens)
+        whole_ns = np.maximum(compute, memory)
+        for more_ns in (tokens * self._link_ns, self._overhead_ns, 0.5):
+            if more_ns:  # to add nothing takes as long
+                whole_ns += more_ns
+        each_ns = whole_ns.astype(np.int64)
+        if each_ns[0] < 1:  # the shortest
+            each_ns = np.maximum(1, each_ns)
+        return array("q", np.cumsum(each_ns).tobytes())
 
     def assumptions(self) -> tuple[str, ...]:
         """Where the figures come from and what is idealised."""

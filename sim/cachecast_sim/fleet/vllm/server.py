@@ -8,9 +8,12 @@ change but the decoding jobs' lengths are taken as one stretch.
 from collections import deque
 from collections.abc import Callable
 
+from cachecast_sim.fleet.gaps import GapCounts, Gaps
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.misses import explain
 from cachecast_sim.fleet.tiers import TierStack
+from cachecast_sim.fleet.vllm.beside import Beside, Owing
+from cachecast_sim.fleet.vllm.chunks import chunk_ends
 from cachecast_sim.fleet.vllm.decoding import DecodeGroup
 from cachecast_sim.fleet.vllm.job_blocks import JobBlocks
 from cachecast_sim.fleet.vllm.pool import BlockPool
@@ -37,30 +40,31 @@ class VllmServer:
         self, block_tokens: int, usable_blocks: int, max_batch_tokens: int, max_seqs: int,
         latency: LatencyModel, on_finish: OnFinish, *, ttl_ns: int | None = None,
         tiers: TierStack | None = None, hand_over: OnFinish | None = None,
-        receive: Receive | None = None,
+        receive: Receive | None = None, beside: Beside | None = None,
     ) -> None:  # fmt: skip
         if max_batch_tokens < max_seqs:
             raise ValueError(
                 f"max_batch_tokens is {max_batch_tokens}, expected >= {max_seqs} (seqs)"
             )
         self.block_tokens = block_tokens
-        self.max_batch_tokens = max_batch_tokens
-        self.max_seqs = max_seqs
+        self.max_batch_tokens, self.max_seqs = max_batch_tokens, max_seqs
         self.pool = BlockPool(usable_blocks, None if tiers is None else tiers.evicted)
         self.blocks = JobBlocks(self.pool, block_tokens, ttl_ns, tiers)
         self.group = DecodeGroup(block_tokens)
         self.waiting: deque[Job] = deque()
         self.running: dict[Job, None] = {}
-        self.gaps: dict[int, int] = {}  # ns between two tokens of a job: how often
-        self.steps = 0
-        self.preemptions = 0
+        self._gaps = Gaps()
+        self.steps = self.preemptions = 0
         self._latency = latency
         self._on_finish = on_finish
         self._hand_over = hand_over
         self._tiers = tiers
+        self._alone = tiers is None and hand_over is None and receive is None
         self.transfers = Transfers(self.blocks, tiers, receive)
-        self.prefills = Prefills()
-        self._plan = StepPlan()
+        self.prefills, self._plan = Prefills(), StepPlan()
+        self._beside = Beside() if beside is None else beside
+        self._number = self._beside.join()
+        self._look_ns = 0
         self._admitted = 0
 
     def fits(self, job: Job) -> bool:
@@ -83,7 +87,8 @@ class VllmServer:
         plan = self._plan
         if not plan.busy:
             return now_ns
-        if plan.ends is None or len(self.waiting) > 1 or len(self.running) >= self.max_seqs:
+        full = len(self.waiting) > 1 or len(self.running) >= self.max_seqs
+        if plan.ends is None or plan.chunk or full:
             return None  # nothing can change before the end of what runs
         return plan.cut(now_ns)
 
@@ -91,14 +96,24 @@ class VllmServer:
         """At a step's end: what it leaves behind, then the next step. Its end, None if idle."""
         if self._tiers is not None:
             self._tiers.now_ns = now_ns
+        self._beside.moved(self._number, now_ns)
         if self._plan.busy:
             self._end(now_ns)
         return self._schedule(now_ns)
 
     def settle(self, now_ns: int) -> None:
         """Take the blocks of all steps that have begun, for somebody who looks into the pool."""
-        if self._plan.busy:
-            self._decode(self._plan.begun(now_ns) - self._plan.computed)
+        plan = self._plan
+        if plan.busy and plan.ends is not None:
+            begun = plan.begun(now_ns, lambda: self._beside.passed(self._number, now_ns))
+            if begun > plan.computed:
+                self._go_on(begun)
+
+    def look_at(self, at_ns: int) -> int | None:
+        """Somebody asks for `load` at the first boundary at that time or later. When `advance` must
+        be called, if that is earlier than was said before."""
+        self._look_ns = at_ns
+        return self._plan.cut(at_ns) if self._plan.busy and self._plan.chunk else None
 
     @property
     def jobs(self) -> int:
@@ -109,6 +124,15 @@ class VllmServer:
         """Jobs that wait, jobs that run, blocks that jobs hold."""
         held = self.pool.usable_blocks - self.pool.free_blocks
         return len(self.waiting), len(self.running), held
+
+    @property
+    def gaps(self) -> dict[int, int]:
+        """Nanoseconds between two tokens of a job: how often."""
+        return self.counted_gaps().as_dict()
+
+    def counted_gaps(self) -> GapCounts:
+        """The same as arrays."""
+        return self._gaps.counted()
 
     @property
     def evicted_blocks(self) -> int:
@@ -129,11 +153,12 @@ class VllmServer:
         """The step or stretch ends: tokens appear, jobs finish or begin to decode."""
         group, plan = self.group, self._plan
         if plan.ends is not None:
-            self._decode(plan.planned - plan.computed)
+            self._go_on(plan.planned)
+            self._beside.owing.pop(self._number, None)
             self._latency.taken(plan.planned)
         self.steps += plan.planned
         if group.jobs:  # each got a token at the end of each step
-            plan.count_gaps(self.gaps, len(group.jobs))
+            plan.count_gaps(self._gaps, len(group.jobs))
             for job in group.finished():
                 self._finish(job, group.leave(job), now_ns)
         for job in self.prefills.completing:
@@ -141,8 +166,7 @@ class VllmServer:
             if job.first_token_ns is None:
                 job.first_token_ns = now_ns
             else:  # a readmitted job goes on where it was preempted
-                gap_ns = now_ns - job.last_token_ns
-                self.gaps[gap_ns] = self.gaps.get(gap_ns, 0) + 1
+                self._gaps.add(now_ns - job.last_token_ns, 1)
             if job.generated >= job.output_tokens:
                 self._finish(job, job.computed, now_ns)
             elif self._hand_over is not None:
@@ -160,6 +184,13 @@ class VllmServer:
         decodes, partial = len(group.jobs), prefills.partial
         context = group.context + decodes
         budget = self.max_batch_tokens - decodes
+        if partial is not None and budget < partial.remaining and self._alone:
+            ends = chunk_ends(partial, budget, group, self.blocks, self._latency)
+            if ends is not None:
+                end_ns = self._plan.chunks(now_ns, ends, budget, self._look_ns)
+                self._beside.owing[self._number] = Owing(self.settle, partial)
+                self._go_on(1)
+                return end_ns
         chunk = 0
         decode_blocks = needed = group.blocks_needed(1) if decodes else 0
         if partial is not None:
@@ -183,10 +214,8 @@ class VllmServer:
     def _begin(self, now_ns: int, decodes: int, context: int) -> int:
         """A single step with whatever was scheduled."""
         work = self.prefills
-        duration_ns = self._latency.step_ns(
-            work.tokens, work.requests, work.pairs, decodes, context
-        )
-        return self._plan.single(now_ns, duration_ns)
+        counts = work.tokens, work.requests, work.pairs
+        return self._plan.single(now_ns, self._latency.step_ns(*counts, decodes, context))
 
     def _begin_stretch(self, now_ns: int, decodes: int, context: int) -> int:
         """As many decode steps as pass without a finish, a preemption or an admission."""
@@ -194,22 +223,32 @@ class VllmServer:
         steps = group.steps_within(self.pool.free_blocks, group.next_finish()) + 1
         if group.fills and self.waiting and len(self.running) < self.max_seqs:
             steps = min(steps, group.next_fill())  # a new hit may let the waiting one in
+        if group.fills:
+            self._beside.owing[self._number] = Owing(self.settle, None)
         ends = self._latency.decode_ends_ns(decodes, context, steps)
         return self._plan.stretch(now_ns, ends, self.transfers.next_ns)
+
+    def _go_on(self, begun: int) -> None:
+        """So many steps of a stretch have begun: the blocks of them all."""
+        chunk, steps = self._plan.chunk, begun - self._plan.computed
+        self._decode(steps)
+        if chunk and steps > 0:
+            assert self.prefills.partial is not None, "a chunk is of a prompt that goes on"
+            self.blocks.compute(self.prefills.partial, steps * chunk)
 
     def _decode(self, steps: int, needed: int | None = None) -> None:
         """The decoding jobs' next steps: their blocks (`needed`), and hashes of full ones."""
         group = self.group
         if steps > 0:
-            if needed is None:
-                needed = group.blocks_needed(steps)
+            needed = group.blocks_needed(steps) if needed is None else needed
             if needed:
                 self.pool.take(needed)
             if group.fills:
                 for step in range(group.steps, group.steps + steps):
                     for job in group.filling(step):
                         self.blocks.fill(job, job.computed + step + 1 - job.joined_step)
-            group.advance(steps)
+            if group.jobs:
+                group.advance(steps)
             self._plan.computed += steps
 
     def prefill(self, job: Job, tokens: int) -> int:
@@ -255,7 +294,11 @@ class VllmServer:
         if job.scheduled_ns is None:
             job.scheduled_ns = now_ns
             job.hit_tokens = hit * self.block_tokens
-            explain(job, hit, self.pool, self.block_tokens)
+            beside = self._beside
+            settle = None
+            if beside.owing:
+                settle = lambda segment: beside.settle(segment, now_ns)
+            explain(job, hit, self.pool, self.block_tokens, settle)
         else:
             job.readmission_hit_tokens.append(hit * self.block_tokens)
 
@@ -265,24 +308,6 @@ class VllmServer:
                 self.transfers.loaded.append(job)
             else:
                 self.group.join(job, job.computed)
-
-    def preempt(self, job: Job, now_ns: int) -> None:
-        """`job` gives its blocks back and goes to the front of the queue."""
-        if job in self.group.jobs:
-            computed = self.group.leave(job)
-            job.blocks = -(-computed // self.block_tokens)
-            job.last_token_ns = now_ns
-        else:
-            computed = job.computed
-            if job is self.prefills.partial:
-                self.prefills.partial = None
-            else:
-                self.transfers.loaded.remove(job)
-        self.blocks.release(job, computed, now_ns)
-        del self.running[job]
-        self.waiting.appendleft(job)
-        job.preemptions += 1
-        self.preemptions += 1
 
     def _finish(self, job: Job, computed: int, now_ns: int) -> None:
         job.blocks = -(-computed // self.block_tokens)
