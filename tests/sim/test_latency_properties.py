@@ -78,7 +78,7 @@ def test_chunks_of_a_long_prompt_end_where_their_steps_one_by_one_end(
         one_by_one.append(now)
 
     ends = model.chunk_ends_ns(chunk, computed, requests, context, count)
-    assert (ends is None) == (name in ("linear", "tiny linear", "fixed", "fitted"))
+    assert (ends is None) == (name == "fitted")
     assert ends is None or list(ends) == one_by_one
 
 

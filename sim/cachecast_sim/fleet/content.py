@@ -13,6 +13,7 @@ from cachecast_sim.fleet.prefixes import ENDLESS, Piece, PrefixTree, Segment
 from cachecast_sim.prompt_size import prompt_size
 
 US = 1000  # nanoseconds
+_MANY = 256  # ids of a prompt
 _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)  # an odd number spreads the block numbers over 64 bits
 
 
@@ -125,8 +126,9 @@ class JobMaker:
 
 
 def _in_place(ids: npt.NDArray[np.uint64]) -> Sequence[int]:
-    """Read where they lie: most ids of a prompt are never looked at."""
-    return np.ascontiguousarray(ids).data
+    """Many are read where they lie, since most of a prompt's ids are never looked at; of few a list
+    is faster."""
+    return np.ascontiguousarray(ids).data if len(ids) > _MANY else ids.tolist()
 
 
 def _token_hashes(

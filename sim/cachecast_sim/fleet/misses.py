@@ -9,8 +9,10 @@ from cachecast_sim.fleet.prefixes import Path, Segment
 # of several reasons the request's own is the first of these (design §5)
 _FIRST = (
     "concurrent_with_writer", "ttl_expired", "evicted", "routed_elsewhere", "last_token_rule",
-    "cold_start",
+    "cold_start", None,
 )  # fmt: skip
+_RANK = {reason: rank for rank, reason in enumerate(_FIRST)}
+_RANK["new_content"] = _RANK["block_rounding"] = _RANK[None]
 
 
 Settle = Callable[[Segment], bool]
@@ -45,7 +47,8 @@ def explain(
     here, somewhere, expired = _held(job, hit_blocks, whole, pool)
     if settle is not None and somewhere < usable and settle(_segment_at(job.path, somewhere)):
         here, somewhere, expired = _held(job, hit_blocks, whole, pool)
-    here, somewhere = min(here, usable), min(somewhere, usable)
+    if somewhere > usable:
+        here, somewhere = min(here, usable), usable
     shared = max(somewhere, min(job.shared_blocks, usable))
     gone = "ttl_expired" if expired is not None and expired <= hit_blocks else "evicted"
     new = "new_content" if job.shared_blocks or hit_blocks else "cold_start"
@@ -60,12 +63,8 @@ def explain(
         ("block_rounding", prompt - whole * block_tokens),
     )
     job.misses = tuple([run for run in runs if run[1]])
-    found = {reason for reason, _ in job.misses}
-    job.reason = None
-    for reason in _FIRST:
-        if reason in found:
-            job.reason = reason
-            break
+    ranked = [_RANK[reason] for reason, _ in job.misses]
+    job.reason = _FIRST[min(ranked)] if ranked else None
 
 
 def _held(job: Job, hit_blocks: int, whole: int, pool: Memory) -> tuple[int, int, int | None]:

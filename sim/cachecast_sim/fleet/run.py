@@ -177,10 +177,7 @@ class FleetRun:
         else:
             source = self._log.made(requests, self.config.fleet.loop == "closed")
         traffic = Fraction(str(self.config.fleet.traffic))
-        for asked in source:
-            if traffic != 1:
-                asked[0].arrival_ns = round(asked[0].arrival_ns / traffic)
-            yield asked
+        return source if traffic == 1 else _denser(source, traffic)
 
     def _ended(self, job: Job, now_ns: int) -> None:
         if self._loop is not None:
@@ -207,3 +204,10 @@ class FleetRun:
             givers, takers, ROUTERS[fleet.decode_router](takers, settings),
             [make.link() for _ in takers], self.kv.bytes_of_a_token("a transfer"),
         )  # fmt: skip
+
+
+def _denser(source: Iterator[Asked], traffic: Fraction) -> Iterator[Asked]:
+    for asked in source:
+        job = asked[0]
+        job.arrival_ns = round(job.arrival_ns / traffic)
+        yield asked

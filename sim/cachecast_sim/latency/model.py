@@ -45,8 +45,8 @@ class LatencyModel(Protocol):
         """Ends, relative to now, of `steps` successive steps that each compute `chunk` tokens of
         one prompt, of which `computed` are there, beside the same requests that decode.
 
-        Equal to adding up `step_ns` step by step, as `decode_ends_ns` is. None: ask for each step,
-        which a model has to say whose steps often end at the same moment on several servers.
+        Equal to adding up `step_ns` step by step, and unsaid whether they run, as with
+        `decode_ends_ns`. None: ask for each step.
         """
         return None
 

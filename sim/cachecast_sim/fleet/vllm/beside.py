@@ -27,14 +27,11 @@ class Beside:
         self.owing: dict[int, Owing] = {}  # by number: servers in a stretch that fills blocks
         self._last_ns: list[int | None] = []
 
-    def join(self) -> int:
-        """One more server. Its number."""
+    def join(self) -> tuple[int, list[int | None]]:
+        """One more server. Its number, and where under that number it notes the time of each step
+        boundary that it comes to."""
         self._last_ns.append(None)
-        return len(self._last_ns) - 1
-
-    def moved(self, number: int, now_ns: int) -> None:
-        """That server has come to a step boundary."""
-        self._last_ns[number] = now_ns
+        return len(self._last_ns) - 1, self._last_ns
 
     def passed(self, number: int, now_ns: int) -> bool:
         """Whether a later server's boundary at this very time has come: then this one's has too."""

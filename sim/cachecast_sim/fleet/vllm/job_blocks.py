@@ -27,8 +27,9 @@ class JobBlocks:
     def compute(self, job: Job, tokens: int) -> None:
         """A job that prefills computes its next tokens: new blocks, and hashes of full ones."""
         blocks = self.needed(job, tokens)
-        self.pool.take(blocks)
-        job.blocks += blocks
+        if blocks:
+            self.pool.take(blocks)
+            job.blocks += blocks
         job.computed += tokens
         job.remaining -= tokens
         self.fill(job, job.computed)

@@ -6,7 +6,7 @@ change but the decoding jobs' lengths are taken as one stretch.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cachecast_sim.fleet.gaps import GapCounts, Gaps
 from cachecast_sim.fleet.job import Job
@@ -63,8 +63,8 @@ class VllmServer:
         self.transfers = Transfers(self.blocks, tiers, receive)
         self.prefills, self._plan = Prefills(), StepPlan()
         self._beside = Beside() if beside is None else beside
-        self._number = self._beside.join()
-        self._look_ns = 0
+        self._number, self._last_ns = self._beside.join()
+        self._look_ns, self._owes = 0, False
         self._admitted = 0
 
     def fits(self, job: Job) -> bool:
@@ -90,13 +90,14 @@ class VllmServer:
         full = len(self.waiting) > 1 or len(self.running) >= self.max_seqs
         if plan.ends is None or plan.chunk or full:
             return None  # nothing can change before the end of what runs
-        return plan.cut(now_ns)
+        # a boundary of this very time that has passed is none for who comes now
+        return plan.cut(now_ns + self._beside.passed(self._number, now_ns))
 
     def advance(self, now_ns: int) -> int | None:
         """At a step's end: what it leaves behind, then the next step. Its end, None if idle."""
         if self._tiers is not None:
             self._tiers.now_ns = now_ns
-        self._beside.moved(self._number, now_ns)
+        self._last_ns[self._number] = now_ns
         if self._plan.busy:
             self._end(now_ns)
         return self._schedule(now_ns)
@@ -153,8 +154,11 @@ class VllmServer:
         """The step or stretch ends: tokens appear, jobs finish or begin to decode."""
         group, plan = self.group, self._plan
         if plan.ends is not None:
-            self._go_on(plan.planned)
-            self._beside.owing.pop(self._number, None)
+            if plan.planned > plan.computed:
+                self._go_on(plan.planned)
+            if self._owes:
+                del self._beside.owing[self._number]
+                self._owes = False
             self._latency.taken(plan.planned)
         self.steps += plan.planned
         if group.jobs:  # each got a token at the end of each step
@@ -187,10 +191,7 @@ class VllmServer:
         if partial is not None and budget < partial.remaining and self._alone:
             ends = chunk_ends(partial, budget, group, self.blocks, self._latency)
             if ends is not None:
-                end_ns = self._plan.chunks(now_ns, ends, budget, self._look_ns)
-                self._beside.owing[self._number] = Owing(self.settle, partial)
-                self._go_on(1)
-                return end_ns
+                return self._begin_chunks(now_ns, partial, budget, ends)
         chunk = 0
         decode_blocks = needed = group.blocks_needed(1) if decodes else 0
         if partial is not None:
@@ -214,8 +215,22 @@ class VllmServer:
     def _begin(self, now_ns: int, decodes: int, context: int) -> int:
         """A single step with whatever was scheduled."""
         work = self.prefills
-        counts = work.tokens, work.requests, work.pairs
-        return self._plan.single(now_ns, self._latency.step_ns(*counts, decodes, context))
+        duration_ns = self._latency.step_ns(
+            work.tokens, work.requests, work.pairs, decodes, context
+        )
+        return self._plan.single(now_ns, duration_ns)
+
+    def _begin_chunks(self, now_ns: int, job: Job, chunk: int, ends: Sequence[int]) -> int:
+        """The next steps of a long prompt. Where they end."""
+        end_ns = self._plan.chunks(now_ns, ends, chunk, self._look_ns)
+        self._owe(job)
+        self._go_on(1)
+        return end_ns
+
+    def _owe(self, job: Job | None) -> None:
+        """The stretch that begins fills blocks of `job`, or of any job that decodes."""
+        self._beside.owing[self._number] = Owing(self.settle, job)
+        self._owes = True
 
     def _begin_stretch(self, now_ns: int, decodes: int, context: int) -> int:
         """As many decode steps as pass without a finish, a preemption or an admission."""
@@ -224,22 +239,22 @@ class VllmServer:
         if group.fills and self.waiting and len(self.running) < self.max_seqs:
             steps = min(steps, group.next_fill())  # a new hit may let the waiting one in
         if group.fills:
-            self._beside.owing[self._number] = Owing(self.settle, None)
+            self._owe(None)
         ends = self._latency.decode_ends_ns(decodes, context, steps)
         return self._plan.stretch(now_ns, ends, self.transfers.next_ns)
 
     def _go_on(self, begun: int) -> None:
-        """So many steps of a stretch have begun: the blocks of them all."""
+        """More steps of a stretch have begun, so many in all: the blocks of them all."""
         chunk, steps = self._plan.chunk, begun - self._plan.computed
         self._decode(steps)
-        if chunk and steps > 0:
+        if chunk:
             assert self.prefills.partial is not None, "a chunk is of a prompt that goes on"
             self.blocks.compute(self.prefills.partial, steps * chunk)
 
     def _decode(self, steps: int, needed: int | None = None) -> None:
         """The decoding jobs' next steps: their blocks (`needed`), and hashes of full ones."""
         group = self.group
-        if steps > 0:
+        if group.jobs:
             needed = group.blocks_needed(steps) if needed is None else needed
             if needed:
                 self.pool.take(needed)
@@ -247,9 +262,8 @@ class VllmServer:
                 for step in range(group.steps, group.steps + steps):
                     for job in group.filling(step):
                         self.blocks.fill(job, job.computed + step + 1 - job.joined_step)
-            if group.jobs:
-                group.advance(steps)
-            self._plan.computed += steps
+            group.advance(steps)
+        self._plan.computed += steps
 
     def prefill(self, job: Job, tokens: int) -> int:
         """`job` computes its next `tokens` tokens in this step. So many."""
