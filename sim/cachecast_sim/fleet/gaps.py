@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 
-_AT_LEAST = 1 << 18  # step ends that wait to be counted together
+_AT_LEAST = 1 << 20  # step ends that wait to be counted together
 _HALF = 32  # bits
 
 

@@ -16,7 +16,13 @@ from cachecast_sim.latency.files import LatencyFiles
 from cachecast_sim.latency.hardware import Hardware
 from cachecast_sim.latency.model import LatencyModel, equal_ends_ns, growing_ends_ns
 from cachecast_sim.latency.shape import ModelShape
-from cachecast_sim.latency.work import Ints, attended, attended_by_all, experts_read, work_of
+from cachecast_sim.latency.work import (
+    Growing,
+    attended,
+    attended_by_all,
+    experts_read,
+    work_of,
+)
 
 FIELDS = {
     "model": "name in the catalogue, or the path of a HF-style config.json",
@@ -32,6 +38,7 @@ FIELDS = {
 }
 
 _AT_ONCE = 12  # steps from which an array is faster than one by one
+_NUMBERS = np.arange(4096)  # of a stretch's steps, most of which are shorter
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,43 +124,41 @@ class RooflineModel(LatencyModel):
         first = self.step_ns(0, 0, 0, requests, context)
         if first == self.step_ns(0, 0, 0, requests, context + requests * (steps - 1)):
             return equal_ends_ns(first, steps)
-        contexts = np.arange(context, context + requests * steps, requests)
-        return self._ends_ns(0, 0, 0, requests, contexts)
+        return self._ends_ns(0, 0, (0, 0), requests, (context, requests), steps)
 
     def chunk_ends_ns(
         self, chunk: int, computed: int, decode_requests: int, decode_context: int, steps: int
     ) -> Sequence[int]:
         """One by one where an array costs more."""
-        pair, context = chunk * computed + chunk * (chunk + 1) // 2, decode_context
+        pair, more = chunk * computed + chunk * (chunk + 1) // 2, chunk * chunk
+        context, requests = decode_context, decode_requests
         if steps >= _AT_ONCE:
-            numbers = np.arange(steps)
-            pairs = pair + chunk * chunk * numbers
-            return self._ends_ns(
-                chunk, 1, pairs, decode_requests, context + decode_requests * numbers
-            )
-        counted = ((pair + chunk * chunk * n, context + decode_requests * n) for n in range(steps))
-        return list(accumulate(self.step_ns(chunk, 1, p, decode_requests, c) for p, c in counted))
+            return self._ends_ns(chunk, 1, (pair, more), requests, (context, requests), steps)
+        counted = ((pair + more * n, context + requests * n) for n in range(steps))
+        return list(accumulate(self.step_ns(chunk, 1, p, requests, c) for p, c in counted))
 
     def _ends_ns(
-        self, prefill: int, prefill_requests: int, pairs: Ints | int, requests: int, contexts: Ints
-    ) -> Sequence[int]:
+        self, prefill: int, prefill_requests: int, pairs: Growing, requests: int,
+        contexts: Growing, steps: int,
+    ) -> Sequence[int]:  # fmt: skip
         """Sums of `step_ns` of each step: the same operations in the same order, so equal. The
         pairs and contexts grow from step to step, or stay."""
-        tokens = prefill + requests
-        read = attended_by_all(self._shape, contexts, requests)
+        shape, tokens = self._shape, prefill + requests
+        numbers = _NUMBERS[:steps] if steps <= len(_NUMBERS) else np.arange(steps)
+        read = attended_by_all(shape, contexts, requests, numbers)
         compute = tokens * self._token_ns + (prefill_requests + requests) * self._row_ns
-        if not isinstance(pairs, int):
-            compute = compute + attended_by_all(self._shape, pairs, prefill) * self._pair_ns[0]
+        if prefill:
+            prefilled = attended_by_all(shape, pairs, prefill, numbers)
+            compute = compute + prefilled * self._pair_ns[0]
         compute = compute + read * self._pair_ns[1]
-        memory = self._moved_ns(read + self._shape.layers * tokens, tokens)
-        whole_ns = np.maximum(compute, memory)
+        whole_ns = np.maximum(compute, self._moved_ns(read + shape.layers * tokens, tokens))
         for more_ns in (tokens * self._link_ns, self._overhead_ns, 0.5):
             if more_ns:  # to add nothing takes as long
                 whole_ns += more_ns
         each_ns = whole_ns.astype(np.int64)
         if each_ns[0] < 1:  # the shortest
             each_ns = np.maximum(1, each_ns)
-        return array("q", np.cumsum(each_ns).tobytes())
+        return array("q", each_ns.cumsum().tobytes())
 
     def assumptions(self) -> tuple[str, ...]:
         """Where the figures come from and what is idealised."""

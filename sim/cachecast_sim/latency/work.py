@@ -11,6 +11,7 @@ from cachecast_sim.latency.shape import DTYPE_BITS, ModelShape
 from cachecast_sim.latency.weights import Weights, parameter_bytes, weights_of
 
 Ints = npt.NDArray[np.int64]
+Growing = tuple[int, int]  # the first step's count, and so many more in each later one
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +90,14 @@ def attended(shape: ModelShape, pairs: int, queries: int) -> int:
     return (shape.layers - shape.window_layers) * pairs + shape.window_layers * inside
 
 
-def attended_by_all(shape: ModelShape, pairs: Ints, queries: int) -> Ints:
-    """The same for many numbers of pairs at once."""
+def attended_by_all(shape: ModelShape, pairs: Growing, queries: int, steps: Ints) -> Ints:
+    """The same for each of the steps with these numbers, whose pairs grow from one to the next."""
+    first, more = pairs
     if shape.window_tokens is None:
-        return shape.layers * pairs
-    inside: Ints = np.minimum(pairs, queries * shape.window_tokens)
-    return (shape.layers - shape.window_layers) * pairs + shape.window_layers * inside
+        return shape.layers * more * steps + shape.layers * first
+    every = more * steps + first
+    inside: Ints = np.minimum(every, queries * shape.window_tokens)
+    return (shape.layers - shape.window_layers) * every + shape.window_layers * inside
 
 
 @cache

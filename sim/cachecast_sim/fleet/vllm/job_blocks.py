@@ -49,6 +49,11 @@ class JobBlocks:
         self.pool.release(job.held, job.blocks - job.filled_blocks, now_ns)
         reset(job)
 
+    @property
+    def expires(self) -> bool:
+        """Whether cached blocks have a life."""
+        return self._ttl_ns is not None
+
     def expire(self, now_ns: int) -> None:
         if self._ttl_ns is not None:
             self.pool.expire(now_ns - self._ttl_ns)

@@ -122,7 +122,9 @@ class VllmServer:
         return len(self.waiting) + len(self.running)
 
     def load(self) -> tuple[int, int, int]:
-        """Jobs that wait, jobs that run, blocks that jobs hold."""
+        """Jobs that wait, jobs that run, blocks that jobs hold; at a step boundary."""
+        if self._plan.computed == 0:
+            self._go_on(1)
         held = self.pool.usable_blocks - self.pool.free_blocks
         return len(self.waiting), len(self.running), held
 
@@ -142,6 +144,10 @@ class VllmServer:
 
     def matched_tokens(self, job: Job, now_ns: int) -> int:
         """Prompt tokens at the front of `job` that the pool holds at this moment."""
+        first, partial = job.path[0][0], self.prefills.partial
+        if not (self.group.fills or self.pool.holds(first) or self.blocks.expires):
+            if partial is None or partial.path[0][0] is not first:
+                return 0  # whatever its steps have evicted since, and they fill nothing of it
         self.settle(now_ns)
         return self.blocks.matched(job, now_ns)
 
@@ -222,10 +228,8 @@ class VllmServer:
 
     def _begin_chunks(self, now_ns: int, job: Job, chunk: int, ends: Sequence[int]) -> int:
         """The next steps of a long prompt. Where they end."""
-        end_ns = self._plan.chunks(now_ns, ends, chunk, self._look_ns)
         self._owe(job)
-        self._go_on(1)
-        return end_ns
+        return self._plan.chunks(now_ns, ends, chunk, self._look_ns)
 
     def _owe(self, job: Job | None) -> None:
         """The stretch that begins fills blocks of `job`, or of any job that decodes."""
