@@ -12,6 +12,7 @@ from cachecast_sim.fleet.content import JobMaker
 from cachecast_sim.fleet.extents import Extent
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.prefixes import Segment
+from cachecast_sim.fleet.vllm.beside import Beside
 from cachecast_sim.fleet.vllm.pool import BlockPool
 from cachecast_sim.fleet.vllm.server import VllmServer
 from cachecast_sim.fleet.world import FleetWorld
@@ -97,11 +98,14 @@ class Setup:
 
 
 def vllm_server(
-    setup: Setup, latency: LatencyModel, on_finish: Callable[[Job, int], None]
+    setup: Setup,
+    latency: LatencyModel,
+    on_finish: Callable[[Job, int], None],
+    beside: Beside | None = None,
 ) -> VllmServer:
     return VllmServer(
         setup.block_tokens, setup.usable_blocks, setup.max_batch_tokens, setup.max_seqs,
-        latency, on_finish, ttl_ns=setup.ttl_ns,
+        latency, on_finish, ttl_ns=setup.ttl_ns, beside=beside,
     )  # fmt: skip
 
 
@@ -146,9 +150,9 @@ def serve(
     def evicted(segment: Segment, low: int, high: int) -> None:
         served.evicted += [(segment, at) for at in reversed(range(low, high))]
 
-    world = FleetWorld()
+    world, beside = FleetWorld(), Beside()
     for _ in range(servers):
-        server = vllm_server(setup, latency(), world.finished)
+        server = vllm_server(setup, latency(), world.finished, beside)
         server.pool._on_evict = evicted
         served.servers.append(server)
 

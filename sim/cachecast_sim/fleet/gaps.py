@@ -1,5 +1,6 @@
 """The times between two tokens of a job, counted: most come as stretches of steps."""
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,9 +43,9 @@ class Gaps:
 
     def __init__(self) -> None:
         self.counts: dict[int, int] = {}
-        self._stretches: list[Sequence[int]] = []
+        self._ends = array("q")  # of stretches, one behind the other
+        self._lengths: list[int] = []
         self._jobs: list[int] = []
-        self._waiting = 0
         self._merged = counted({})
 
     def add(self, gap_ns: int, count: int) -> None:
@@ -54,28 +55,26 @@ class Gaps:
     def add_ends(self, ends: Sequence[int], jobs: int) -> None:
         """Each of so many jobs got a token at 0 and at each of these ends, of which there is one
         at least."""
-        self._stretches.append(ends)
+        self._ends.extend(ends)
+        self._lengths.append(len(ends))
         self._jobs.append(jobs)
-        self._waiting += len(ends)
-        if self._waiting >= _AT_LEAST and self._waiting >= len(self._merged.times):
+        if len(self._ends) >= _AT_LEAST and len(self._ends) >= len(self._merged.times):
             self._merge()
 
     def counted(self) -> GapCounts:
         """All so far."""
-        if self._stretches:
+        if self._ends:
             self._merge()
         return together([self._merged, counted(self.counts)])
 
     def _merge(self) -> None:
-        ends = [np.asarray(each, dtype=np.int64) for each in self._stretches]
-        lengths = np.array([len(each) for each in ends])
-        every = np.concatenate(ends)
+        lengths, every = np.array(self._lengths), np.frombuffer(self._ends, dtype=np.int64)
         between = np.diff(every, prepend=0)
         starts = np.cumsum(lengths) - lengths
         between[starts] = every[starts]
         jobs = np.repeat(np.array(self._jobs, dtype=np.int64), lengths)
         self._merged = together([self._merged, GapCounts(between, jobs)])
-        self._stretches, self._jobs, self._waiting = [], [], 0
+        self._ends, self._lengths, self._jobs = array("q"), [], []
 
 
 def counted(counts: Mapping[int, int]) -> GapCounts:

@@ -38,8 +38,8 @@ class LogJobs:
 
 
 class KeptJobs:
-    """The jobs of a whole log, for any number of runs with engines of one block size, at one time or
-    after each other: what a run changes is its own.
+    """The jobs of a whole log, for any number of runs with engines of one block size, side by side
+    or after each other: what a run changes is its own.
 
     Memory: 8 bytes a distinct block and some 700 a request.
     """

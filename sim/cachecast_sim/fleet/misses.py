@@ -75,12 +75,17 @@ def _held(job: Job, hit_blocks: int, whole: int, pool: Memory) -> tuple[int, int
     for segment, low, high in job.path:
         if high <= hit_blocks:
             continue
-        if low >= whole or segment.computed_to <= low:
+        computed_to = segment.computed_to
+        if low >= whole or computed_to <= low:
             break
-        somewhere = max(somewhere, min(high, segment.computed_to))
+        end = high if high < computed_to else computed_to
+        if end > somewhere:
+            somewhere = end
         held_to = pool.computed_to(segment)
         if held_to > low:
-            here = max(here, min(high, held_to))
+            end = high if high < held_to else held_to
+            if end > here:
+                here = end
             if expired is None:
                 expired = pool.expired_from(segment)
     return here, somewhere, expired
@@ -88,4 +93,7 @@ def _held(job: Job, hit_blocks: int, whole: int, pool: Memory) -> tuple[int, int
 
 def _segment_at(path: Path, block: int) -> Segment:
     """The one that the block lies in."""
-    return next(segment for segment, _, high in path if high > block)
+    for segment, _, high in path:
+        if high > block:
+            return segment
+    raise IndexError(f"block {block} lies behind the path")

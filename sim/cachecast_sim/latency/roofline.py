@@ -18,6 +18,7 @@ from cachecast_sim.latency.model import LatencyModel, equal_ends_ns, growing_end
 from cachecast_sim.latency.shape import ModelShape
 from cachecast_sim.latency.work import (
     Growing,
+    Steps,
     attended,
     attended_by_all,
     experts_read,
@@ -37,8 +38,9 @@ FIELDS = {
     "kv_dtype": "dtype of the KV cache instead of the config's",
 }
 
-_AT_ONCE = 12  # steps from which an array is faster than one by one
-_NUMBERS = np.arange(4096)  # of a stretch's steps, most of which are shorter
+_AT_ONCE = 10  # steps from which an array is faster than one by one
+_NUMBERS = np.arange(4096.0)  # of a stretch's steps, most of which are shorter
+_WHOLE = 1 << 53  # up to here floats hold every whole number
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +79,29 @@ class RooflineModel(LatencyModel):
         decode_requests: int, decode_context: int,
     ) -> int:  # fmt: skip
         """The slower of compute and memory, plus what does not overlap with them."""
-        tokens = prefill_tokens + decode_requests
-        compute = self.compute_ns(
-            prefill_tokens, prefill_requests, prefill_context, decode_requests, decode_context
-        )
-        memory = self.memory_ns(tokens, decode_requests, decode_context)
-        whole_ns = max(compute, memory) + tokens * self._link_ns + self._overhead_ns
-        return max(1, int(whole_ns + 0.5))
+        tokens, shape = prefill_tokens + decode_requests, self._shape
+        pairs = attended(shape, prefill_context, prefill_tokens)
+        read = attended(shape, decode_context, decode_requests)
+        compute = self._arithmetic_ns(tokens, prefill_requests + decode_requests, pairs, read)
+        memory = self._moved_ns(read + shape.layers * tokens, tokens)
+        slower = compute if compute > memory else memory
+        whole_ns = int(slower + tokens * self._link_ns + self._overhead_ns + 0.5)
+        return whole_ns if whole_ns > 1 else 1
 
     def compute_ns(
         self, prefill_tokens: int, prefill_requests: int, prefill_context: int,
         decode_requests: int, decode_context: int,
     ) -> float:  # fmt: skip
         """Time of the arithmetic alone: matrices, the head for each request, attention pairs."""
+        return self._arithmetic_ns(
+            prefill_tokens + decode_requests, prefill_requests + decode_requests,
+            attended(self._shape, prefill_context, prefill_tokens),
+            attended(self._shape, decode_context, decode_requests),
+        )  # fmt: skip
+
+    def _arithmetic_ns(self, tokens: int, rows: int, pairs: int, read: int) -> float:
         prefill_ns, decode_ns = self._pair_ns
-        prefill_pairs = attended(self._shape, prefill_context, prefill_tokens)
-        decode_pairs = attended(self._shape, decode_context, decode_requests)
-        return (
-            (prefill_tokens + decode_requests) * self._token_ns
-            + (prefill_requests + decode_requests) * self._row_ns
-            + prefill_pairs * prefill_ns
-            + decode_pairs * decode_ns
-        )
+        return tokens * self._token_ns + rows * self._row_ns + pairs * prefill_ns + read * decode_ns
 
     def memory_ns(self, tokens: int, decode_requests: int, decode_context: int) -> float:
         """Time to move weights once, the KV cache that decode reads and the KV that is written."""
@@ -144,7 +147,7 @@ class RooflineModel(LatencyModel):
         """Sums of `step_ns` of each step: the same operations in the same order, so equal. The
         pairs and contexts grow from step to step, or stay."""
         shape, tokens = self._shape, prefill + requests
-        numbers = _NUMBERS[:steps] if steps <= len(_NUMBERS) else np.arange(steps)
+        numbers = _numbers(steps, self._work.kv_layer_bytes * shape.layers, pairs, contexts)
         read = attended_by_all(shape, contexts, requests, numbers)
         compute = tokens * self._token_ns + (prefill_requests + requests) * self._row_ns
         if prefill:
@@ -189,6 +192,15 @@ class RooflineModel(LatencyModel):
         one_way = self._hardware.interconnect_bytes_per_s / 2 * self._roof.interconnect_efficiency
         passed = Decimal(2 * (ranks - 1) * self._work.all_reduce_bytes) / ranks
         return float(passed * NS_PER_S / one_way)
+
+
+def _numbers(steps: int, times: int, *counts: Growing) -> Steps:
+    """The numbers of so many steps, as floats where `times` the counts are exact as such: nothing
+    is to be converted then."""
+    largest = max(first + more * steps for first, more in counts) * times
+    if largest < _WHOLE >> 2 and steps <= len(_NUMBERS):
+        return _NUMBERS[:steps]
+    return np.arange(steps)
 
 
 def roofline_model(table: Mapping[str, object], files: LatencyFiles) -> RooflineModel:

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+from fleet_runs import Setup, ask, linear, vllm_server
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sim.fleet.vllm_cases import LATENCIES, Case, cases, echoes
 
 from cachecast_sim.fleet.config import fleet_config
+from cachecast_sim.fleet.content import JobMaker
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.routers import ROUTERS
 from cachecast_sim.fleet.run import FleetRun
+from cachecast_sim.fleet.vllm.beside import Beside
+from cachecast_sim.fleet.world import FleetWorld
 from cachecast_sim.latency.model import LatencyModel
 
 FACTS = [name for name in Job.__slots__ if name not in ("path", "held")]
@@ -110,3 +114,18 @@ def test_stretches_change_nothing(fleet: Fleet) -> None:
 
     found.timeline = expected.timeline = []  # of a decode stretch it sees only the ends
     assert found == expected
+
+
+def test_boundaries_at_one_time_come_in_the_order_of_the_servers() -> None:
+    """Two like prompts of a block and a token come at 0 ms, the first to server 1. Server 0 is
+    before it all the same: its block is computed when server 1 looks who has it, and not yet when
+    server 0 does."""
+    world, beside, maker = FleetWorld(), Beside(), JobMaker(4)
+    setup = Setup(block_tokens=4, usable_blocks=8)
+    servers = [vllm_server(setup, linear(1, 0), world.finished, beside) for _ in range(2)]
+    world.connect(servers, lambda job, now_ns: 1 - job.index)
+
+    first, second = world.run([maker.job(ask(0, [1, 2, 3, 4, 5])) for _ in range(2)])
+
+    assert second.misses == (("concurrent_with_writer", 4), ("block_rounding", 1))
+    assert first.misses == (("routed_elsewhere", 4), ("block_rounding", 1))

@@ -47,4 +47,4 @@ class Beside:
 
 
 def _fills(job: Job | None, segment: Segment) -> bool:
-    return job is None or any(piece[0] is segment for piece in job.path)
+    return job is None or segment in [piece[0] for piece in job.path]

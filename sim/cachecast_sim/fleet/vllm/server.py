@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 from cachecast_sim.fleet.gaps import GapCounts, Gaps
 from cachecast_sim.fleet.job import Job
-from cachecast_sim.fleet.misses import explain
 from cachecast_sim.fleet.tiers import TierStack
+from cachecast_sim.fleet.vllm.admission import admit
 from cachecast_sim.fleet.vllm.beside import Beside, Owing
 from cachecast_sim.fleet.vllm.chunks import chunk_ends
 from cachecast_sim.fleet.vllm.decoding import DecodeGroup
@@ -62,10 +62,10 @@ class VllmServer:
         self._alone = tiers is None and hand_over is None and receive is None
         self.transfers = Transfers(self.blocks, tiers, receive)
         self.prefills, self._plan = Prefills(), StepPlan()
-        self._beside = Beside() if beside is None else beside
-        self._number, self._last_ns = self._beside.join()
+        self.beside = Beside() if beside is None else beside
+        self._number, self._last_ns = self.beside.join()
         self._look_ns, self._owes = 0, False
-        self._admitted = 0
+        self.admitted = 0
 
     def fits(self, job: Job) -> bool:
         """Whether the job's K and V can ever be here at once; the last token has none."""
@@ -91,7 +91,7 @@ class VllmServer:
         if plan.ends is None or plan.chunk or full:
             return None  # nothing can change before the end of what runs
         # a boundary of this very time that has passed is none for who comes now
-        return plan.cut(now_ns + self._beside.passed(self._number, now_ns))
+        return plan.cut(now_ns + self.beside.passed(self._number, now_ns))
 
     def advance(self, now_ns: int) -> int | None:
         """At a step's end: what it leaves behind, then the next step. Its end, None if idle."""
@@ -106,7 +106,7 @@ class VllmServer:
         """Take the blocks of all steps that have begun, for somebody who looks into the pool."""
         plan = self._plan
         if plan.busy and plan.ends is not None:
-            begun = plan.begun(now_ns, lambda: self._beside.passed(self._number, now_ns))
+            begun = plan.begun(now_ns, lambda: self.beside.passed(self._number, now_ns))
             if begun > plan.computed:
                 self._go_on(begun)
 
@@ -145,9 +145,9 @@ class VllmServer:
     def matched_tokens(self, job: Job, now_ns: int) -> int:
         """Prompt tokens at the front of `job` that the pool holds at this moment."""
         first, partial = job.path[0][0], self.prefills.partial
-        if not (self.group.fills or self.pool.holds(first) or self.blocks.expires):
-            if partial is None or partial.path[0][0] is not first:
-                return 0  # whatever its steps have evicted since, and they fill nothing of it
+        begun = partial is not None and partial.path[0][0] is first
+        if not (begun or self.pool.holds(first) or self.group.fills or self.blocks.expires):
+            return 0  # steps that have begun since only evict, and fill nothing of it
         self.settle(now_ns)
         return self.blocks.matched(job, now_ns)
 
@@ -163,7 +163,7 @@ class VllmServer:
             if plan.planned > plan.computed:
                 self._go_on(plan.planned)
             if self._owes:
-                del self._beside.owing[self._number]
+                del self.beside.owing[self._number]
                 self._owes = False
             self._latency.taken(plan.planned)
         self.steps += plan.planned
@@ -210,7 +210,7 @@ class VllmServer:
         if partial is not None:
             budget -= self.prefill(partial, chunk)
         if budget and (self.waiting or self.transfers.loaded):
-            self._admit(now_ns, budget)
+            admit(self, now_ns, budget)
         if prefills.requests:
             return self._begin(now_ns, decodes, context)
         if decodes:
@@ -233,7 +233,7 @@ class VllmServer:
 
     def _owe(self, job: Job | None) -> None:
         """The stretch that begins fills blocks of `job`, or of any job that decodes."""
-        self._beside.owing[self._number] = Owing(self.settle, job)
+        self.beside.owing[self._number] = Owing(self.settle, job)
         self._owes = True
 
     def _begin_stretch(self, now_ns: int, decodes: int, context: int) -> int:
@@ -274,51 +274,6 @@ class VllmServer:
         self.blocks.compute(job, tokens)
         self.prefills.add(job, tokens)
         return tokens
-
-    def _admit(self, now_ns: int, budget: int) -> None:
-        """Waiting jobs in their order, until one does not fit: it blocks those behind it."""
-        transfers = self.transfers
-        while transfers.loaded and budget:
-            job = transfers.loaded.popleft()
-            budget -= self.prefill(job, min(job.remaining, budget))
-        self.blocks.expire(now_ns)
-        pool, size, waiting, running = self.pool, self.block_tokens, self.waiting, self.running
-        while waiting and budget and len(running) < self.max_seqs:
-            job = waiting[0]
-            total = job.prompt_tokens if job.prefilled else job.prompt_tokens + job.generated
-            limit = total // size if job.prefilled else (total - 1) // size
-            found, hit, free = pool.find(job.path, limit)
-            needed = -(-total // size) - hit
-            if needed + free > pool.free_blocks:
-                return
-            waiting.popleft()
-            job.held = pool.touch(found)
-            job.blocks = job.filled_blocks = hit
-            job.order = self._admitted
-            self._admitted += 1
-            running[job] = None
-            if job.prefilled:
-                transfers.fetch(job, hit, needed, now_ns)
-                continue
-            hit = transfers.load(job, hit, limit, needed, now_ns)
-            self._count_hits(job, hit, now_ns)
-            job.computed = hit * size
-            job.remaining = total - job.computed
-            if job not in transfers:
-                budget -= self.prefill(job, min(job.remaining, budget))
-
-    def _count_hits(self, job: Job, hit: int, now_ns: int) -> None:
-        """Once, at the first admission; what a preempted job finds again is counted apart."""
-        if job.scheduled_ns is None:
-            job.scheduled_ns = now_ns
-            job.hit_tokens = hit * self.block_tokens
-            beside = self._beside
-            settle = None
-            if beside.owing:
-                settle = lambda segment: beside.settle(segment, now_ns)
-            explain(job, hit, self.pool, self.block_tokens, settle)
-        else:
-            job.readmission_hit_tokens.append(hit * self.block_tokens)
 
     def _use_arrived(self, now_ns: int) -> None:
         for job in self.transfers.arrived(now_ns):

@@ -71,9 +71,7 @@ class StepPlan:
             self.cut(changes_ns)
         return now_ns + ends[self.planned - 1]
 
-    def chunks(
-        self, now_ns: int, ends: Sequence[int], chunk: int, looked_at_ns: int
-    ) -> int:
+    def chunks(self, now_ns: int, ends: Sequence[int], chunk: int, looked_at_ns: int) -> int:
         """Steps that begin now and each compute `chunk` tokens of one prompt, up to the first end
         at or after `looked_at_ns` if that is to come. That end; nobody can join before it. The
         blocks of none are taken yet."""
