@@ -62,9 +62,13 @@ def explain(
         ("last_token_rule", last),
         ("block_rounding", prompt - whole * block_tokens),
     )
-    job.misses = tuple([run for run in runs if run[1]])
-    ranked = [_RANK[reason] for reason, _ in job.misses]
-    job.reason = _FIRST[min(ranked)] if ranked else None
+    found, rank = [], _RANK[None]
+    for run in runs:
+        if run[1]:
+            found.append(run)
+            if (own := _RANK[run[0]]) < rank:
+                rank = own
+    job.misses, job.reason = tuple(found), _FIRST[rank]
 
 
 def _held(job: Job, hit_blocks: int, whole: int, pool: Memory) -> tuple[int, int, int | None]:

@@ -160,8 +160,10 @@ class VllmServer:
         """The step or stretch ends: tokens appear, jobs finish or begin to decode."""
         group, plan = self.group, self._plan
         if plan.ends is not None:
-            if plan.planned > plan.computed:
+            if plan.chunk:
                 self._go_on(plan.planned)
+            elif plan.planned > plan.computed:
+                self._decode(plan.planned - plan.computed)
             if self._owes:
                 del self.beside.owing[self._number]
                 self._owes = False
