@@ -12,6 +12,7 @@ from cachecast_sim.fleet.content import JobMaker
 from cachecast_sim.fleet.extents import Extent
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.prefixes import Segment
+from cachecast_sim.fleet.vllm.beside import Beside
 from cachecast_sim.fleet.vllm.pool import BlockPool
 from cachecast_sim.fleet.vllm.server import VllmServer
 from cachecast_sim.fleet.world import FleetWorld
@@ -65,6 +66,19 @@ class ContextSteps(LatencyModel):
             accumulate(self._ns(requests, 3 * (context + k * requests)) for k in range(steps))
         )
 
+    def chunk_ends_ns(
+        self, chunk: int, computed: int, decode_requests: int, decode_context: int, steps: int
+    ) -> Sequence[int]:
+        assert self._open is None, "the stretch before was never said to be taken"
+        self._open = steps
+        counted = chunk + 2 + decode_requests
+        contexts = (
+            chunk * (computed + k * chunk) + chunk * (chunk + 1) // 2
+            + 3 * (decode_context + k * decode_requests)
+            for k in range(steps)
+        )  # fmt: skip
+        return list(accumulate(self._ns(counted, context) for context in contexts))
+
     def taken(self, steps: int) -> None:
         assert self._open is not None, "taken without a stretch"
         assert 1 <= steps <= self._open
@@ -84,11 +98,14 @@ class Setup:
 
 
 def vllm_server(
-    setup: Setup, latency: LatencyModel, on_finish: Callable[[Job, int], None]
+    setup: Setup,
+    latency: LatencyModel,
+    on_finish: Callable[[Job, int], None],
+    beside: Beside | None = None,
 ) -> VllmServer:
     return VllmServer(
         setup.block_tokens, setup.usable_blocks, setup.max_batch_tokens, setup.max_seqs,
-        latency, on_finish, ttl_ns=setup.ttl_ns,
+        latency, on_finish, ttl_ns=setup.ttl_ns, beside=beside,
     )  # fmt: skip
 
 
@@ -133,9 +150,9 @@ def serve(
     def evicted(segment: Segment, low: int, high: int) -> None:
         served.evicted += [(segment, at) for at in reversed(range(low, high))]
 
-    world = FleetWorld()
+    world, beside = FleetWorld(), Beside()
     for _ in range(servers):
-        server = vllm_server(setup, latency(), world.finished)
+        server = vllm_server(setup, latency(), world.finished, beside)
         server.pool._on_evict = evicted
         served.servers.append(server)
 

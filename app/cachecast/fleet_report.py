@@ -35,7 +35,7 @@ def fleet_json(run: FleetRun) -> dict[str, Any]:
         "evicted_blocks": run.evicted_blocks,
         "steps": run.steps,
         "ttft_s": _spread_json(spread(totals.ttft_ns)),
-        "itl_s": _spread_json(spread_of_counts(run.gaps_ns)),
+        "itl_s": _spread_json(spread_of_counts(run.gaps)),
         "e2e_s": _spread_json(spread(totals.e2e_ns)),
         "makespan_s": totals.makespan_s,
         "servers": run.config.servers,
@@ -66,7 +66,7 @@ _SHARES = (*(place / 100 for place in range(100)), 0.995, 0.999, 1.0)
 def distributions_json(run: FleetRun) -> dict[str, Any]:
     """TTFT and E2E of requests and ITL of all gaps in seconds, at each of the `shares`; None
     without any."""
-    totals, gaps = run.totals, run.gaps_ns
+    totals, gaps = run.totals, run.gaps
     return {
         "shares": list(_SHARES),
         "ttft_s": quantiles(totals.ttft_ns, _SHARES) if totals.ttft_ns else None,

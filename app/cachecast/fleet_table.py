@@ -70,7 +70,7 @@ def _latencies(run: FleetRun) -> Table:
     table = _table("latency", "", "mean", "p50", "p90", "p99")
     rows: list[tuple[str, Spread | None]] = [
         ("TTFT", spread(run.totals.ttft_ns)),
-        ("ITL", spread_of_counts(run.gaps_ns)),
+        ("ITL", spread_of_counts(run.gaps)),
         ("E2E", spread(run.totals.e2e_ns)),
     ]
     for label, found in rows:

@@ -8,6 +8,7 @@ from cachecast.cycle_collector import without_cycle_collector
 from cachecast_datasets.errors import RequestFault
 from cachecast_datasets.request import Request
 from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.log_jobs import KeptJobs
 from cachecast_sim.fleet.run import FleetRun
 
 Sink = Callable[[Job], None]
@@ -31,17 +32,19 @@ class Took:
 
 
 def serve(
-    requests: Iterable[Request],
+    requests: Iterable[Request] | KeptJobs,
     run: FleetRun,
     sinks: Sequence[Sink] = (),
     took: Took | None = None,
 ) -> None:
-    """Serve them all; each sink gets every job once it has ended, in log order."""
+    """Serve them all; each sink gets every job once it has ended, in log order. To take out kept
+    jobs counts as simulating."""
     took = Took() if took is None else took
     clock = time.perf_counter
     started = clock()
     with without_cycle_collector():
-        for job in run.jobs(_timed(requests, took)):
+        source = requests if isinstance(requests, KeptJobs) else _timed(requests, took)
+        for job in run.jobs(source):
             if sinks:
                 ended = clock()
                 for sink in sinks:

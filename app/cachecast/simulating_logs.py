@@ -24,11 +24,12 @@ from cachecast_datasets.prefix_blocks import shares_unknown
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
+from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.latency.logged import OnStep
 from cachecast_sim.scenario import Scenario
 
-REPORT_EVERY = 2_048  # requests between two progress reports
+_HALVES = 256  # reads and ends of requests between two progress reports
 
 # what a fleet needs of a request
 COLUMNS = (
@@ -93,7 +94,9 @@ def serve_trace(
         kept = None if writer is None or keep is None else ServedSink(writer, keep.fleet.stem)
         step_sink = StepSink(writer) if writer is not None and keep and keep.steps else None
         run = make_run(None if step_sink is None else step_sink.of_model)
-        serve(requests_of(trace, report), run, [*sinks, *([] if kept is None else [kept])], took)
+        progress = Progress(report, trace.rows)
+        own = [progress.served] if kept is None else [kept, progress.served]
+        serve(requests_of(trace, progress), run, [*sinks, *own], took)
         check_served(run)
         bills = bills_of(trace, scenarios, load_catalog(), report=report) if scenarios else []
         if writer is not None and kept is not None and keep is not None:
@@ -106,14 +109,34 @@ def serve_trace(
     return run, bills
 
 
-def requests_of(trace: Trace, report: Report) -> Iterator[Request]:
-    """What a fleet needs of a log's requests, with a progress report now and then."""
-    total = trace.rows
-    for done, request in enumerate(trace.requests(columns=_columns(trace))):
-        if done % REPORT_EVERY == 0:
-            report("simulating", done, total)
+class Progress:
+    """Reports while requests are read and while they are served, which in a closed loop or a long
+    queue comes after all were read."""
+
+    def __init__(self, report: Report, requests: int) -> None:
+        self._report = report
+        self._total = requests
+        self._halves = 0  # a request counts once when it is read and once when it has ended
+
+    def read(self) -> None:
+        """One more request was read."""
+        self._count()
+
+    def served(self, job: Job) -> None:
+        """One more request has ended."""
+        self._count()
+
+    def _count(self) -> None:
+        if self._halves % _HALVES == 0:
+            self._report("simulating", self._halves // 2, self._total)
+        self._halves += 1
+
+
+def requests_of(trace: Trace, progress: Progress) -> Iterator[Request]:
+    """What a fleet needs of a log's requests."""
+    for request in trace.requests(columns=_columns(trace)):
+        progress.read()
         yield request
-    report("simulating", total, total)
 
 
 def _columns(trace: Trace) -> list[str]:

@@ -1,6 +1,6 @@
 """The `whatif` job: a log replayed as it is, then once for each `--change`."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from cachecast.cycle_collector import without_cycle_collector
 from cachecast.fleet_file import FilesBeside, check_fleet, load_fleet
 from cachecast.progress import Report, nothing_to_report
 from cachecast.simulating import check_served, serve
-from cachecast.simulating_logs import REPORT_EVERY, requests_of
+from cachecast.simulating_logs import Progress, requests_of
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
@@ -16,6 +16,7 @@ from cachecast_datasets.turn_columns import COLUMNS as TURN_COLUMNS
 from cachecast_datasets.turn_columns import TurnColumns, turn_columns
 from cachecast_pricing.catalog import Catalog
 from cachecast_sim.billing import Billing
+from cachecast_sim.fleet.log_jobs import KeptJobs
 from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.scenario import Scenario
 from cachecast_sim.sessions import SessionKey, session_key
@@ -25,6 +26,8 @@ from cachecast_sim.whatif.compare import Difference, difference
 from cachecast_sim.whatif.replay import Replay, replay, replay_turns
 
 FLEET = "fleet"
+REPORT_EVERY = 2_048  # requests between two progress reports
+MOST_KEPT = 200_000  # requests of a log whose jobs are kept between fleets: some 150 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class WhatIfs:
         self._baseline: Replay | None = None
         self._sessions: dict[str, SessionKey] | None = None
         self._known: dict[str, Replay] = {}
+        self._kept: KeptJobs | None = None
 
     def remember(self, text: str, made: Replay) -> None:
         """`made` is this log under that `--change`, which then need not be replayed again.
@@ -95,7 +99,8 @@ class WhatIfs:
         """
         changes = self.checked(text)
         if isinstance(changes, FleetRun):
-            serve(requests_of(self._trace, report), changes)
+            progress = Progress(report, self._trace.rows)
+            serve(self._jobs(changes, progress), changes, [progress.served])
             check_served(changes)
             return OwnFleet(text, changes)
         changed = self._known.get(text)
@@ -112,6 +117,16 @@ class WhatIfs:
             check_evidence(change, self._trace.meta.evidence)
         Billing(_after(self.scenario, changes), self._catalog, self._trace.meta)
         return changes
+
+    def _jobs(self, run: FleetRun, progress: Progress) -> Iterable[Request] | KeptJobs:
+        """What the run serves: made once for fleets that cut the log alike, but streamed where
+        there is too much to keep."""
+        if self._trace.rows > MOST_KEPT:
+            return requests_of(self._trace, progress)
+        if self._kept is None or self._kept.cut != run.cut:
+            with without_cycle_collector():
+                self._kept = KeptJobs(requests_of(self._trace, progress), *run.cut)
+        return self._kept
 
     def _replay(self, scenario: Scenario, changes: Sequence[Change], report: Report) -> Replay:
         """By the columnar path where there is one."""

@@ -62,6 +62,26 @@ def test_a_stretch_ends_where_its_steps_one_by_one_end(
     assert list(model.decode_ends_ns(requests, context, count)) == one_by_one
 
 
+@given(
+    models, st.integers(1, 9000), st.integers(0, 200_000), st.integers(0, 300),
+    st.integers(0, 500_000), st.integers(1, 40),
+)  # fmt: skip
+def test_chunks_of_a_long_prompt_end_where_their_steps_one_by_one_end(
+    name: str, chunk: int, computed: int, requests: int, context: int, count: int
+) -> None:
+    """A model that has to be asked for each step says so."""
+    model = MODELS[name]
+    one_by_one, now = [], 0
+    for step in range(count):
+        pairs = chunk * (computed + chunk * step) + chunk * (chunk + 1) // 2
+        now += model.step_ns(chunk, 1, pairs, requests, context + requests * step)
+        one_by_one.append(now)
+
+    ends = model.chunk_ends_ns(chunk, computed, requests, context, count)
+    assert (ends is None) == (name == "fitted")
+    assert ends is None or list(ends) == one_by_one
+
+
 @given(models, st.integers(1, 8000), st.data())
 def test_more_hits_never_raise_the_first_tokens_time_on_an_idle_server(
     name: str, prompt: int, data: st.DataObject

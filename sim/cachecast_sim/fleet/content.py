@@ -1,5 +1,6 @@
 """From a log's request to a fleet's job: which of its blocks are the same as whose."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from cachecast_sim.fleet.prefixes import ENDLESS, Piece, PrefixTree, Segment
 from cachecast_sim.prompt_size import prompt_size
 
 US = 1000  # nanoseconds
+_MANY = 256  # ids of a prompt
 _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)  # an odd number spreads the block numbers over 64 bits
 
 
@@ -68,7 +70,7 @@ class JobMaker:
         )  # fmt: skip
 
     def _enter(
-        self, tree: PrefixTree, ids: list[int], per_id: int, known: int
+        self, tree: PrefixTree, ids: Sequence[int], per_id: int, known: int
     ) -> tuple[list[Piece], int]:
         """The path over `known` blocks; an id of which only a part counts stands alone."""
         whole = known // per_id
@@ -82,27 +84,27 @@ class JobMaker:
             raise ContentError(str(problem)) from None
         return path, shared
 
-    def _ids(self, request: Request, prompt: int, output: int) -> tuple[list[int], int, int]:
+    def _ids(self, request: Request, prompt: int, output: int) -> tuple[Sequence[int], int, int]:
         """(ids, engine blocks an id, engine blocks with known content) of a request."""
         size = self.block_tokens
         if request.token_ids is not None and len(request.token_ids) == prompt:
             hashes = _token_hashes(request, prompt, output, size, self.ignore_output)
             if request.hash_scope is not None:  # a salt in the first block isolates all behind it
                 hashes = scoped_ids(request.hash_scope, hashes)
-            return hashes.tolist(), 1, len(hashes)
+            return _in_place(hashes), 1, len(hashes)
         blocks, log_size = request.token_blocks, request.token_block_size
         if blocks is not None and log_size:
             self._check_size(log_size)
             if log_size < size:  # the id of the last block inside one of ours names all of it
                 step = log_size and size // log_size
-                ids = blocks[step - 1 :: step].tolist()
+                ids = _in_place(blocks[step - 1 :: step])
                 return ids, 1, min(len(ids), prompt // size)
             per_id = log_size // size
-            return blocks.tolist(), per_id, min(len(blocks) * per_id, prompt // size)
+            return _in_place(blocks), per_id, min(len(blocks) * per_id, prompt // size)
         if request.boundaries is not None and request.boundaries.tokens:
             self.seen.from_content_blocks += 1
             hashes = _content_hashes(request.boundaries, prompt, size)
-            return hashes.tolist(), 1, len(hashes)
+            return _in_place(hashes), 1, len(hashes)
         raise ContentError(
             "has no token blocks, token ids or content blocks, expected a log that knows which "
             "prompts share what"
@@ -121,6 +123,12 @@ class JobMaker:
                 "one size in the whole log"
             )
         self._log_block = log_size
+
+
+def _in_place(ids: npt.NDArray[np.uint64]) -> Sequence[int]:
+    """Many are read where they lie, since most of a prompt's ids are never looked at; of few a list
+    is faster."""
+    return np.ascontiguousarray(ids).data if len(ids) > _MANY else ids.tolist()
 
 
 def _token_hashes(

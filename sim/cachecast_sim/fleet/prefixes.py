@@ -52,6 +52,7 @@ class PrefixTree:
         """The path of a prompt's whole blocks, and how many of its engine blocks an earlier prompt
         had.
 
+        `ids` may be a memoryview of 8-byte unsigned numbers, which is read where it lies.
         ValueError if an id stands at another position than before: then ids do not name prefixes.
         """
         per_id, by_first = self.blocks_per_id, self._by_first_id
@@ -76,11 +77,10 @@ class PrefixTree:
         if at == count:
             return path, shared
         if segment is not None and whole:  # nobody went on from here otherwise: no new segment
-            segment.ids.extend(ids[at:])
+            _append(segment.ids, ids[at:])
             path[-1] = (segment, segment.start, count * per_id)
         else:
-            segment = Segment(at * per_id, array("Q", ids[at:]))
-            by_first[ids[at]] = segment
+            segment = by_first[ids[at]] = Segment(at * per_id, _append(array("Q"), ids[at:]))
             path.append((segment, segment.start, count * per_id))
         return path, shared
 
@@ -106,6 +106,15 @@ class PrefixTree:
         segment = self._by_first_id[block_id] = Segment(low, array("Q", [block_id]))
         segment.partial_to = high
         return (segment, low, high), 0
+
+
+def _append(known: "array[int]", ids: Sequence[int]) -> "array[int]":
+    """`known`, with the ids behind it; all at once where they lie in memory as it has them."""
+    if isinstance(ids, memoryview):
+        known.frombytes(ids.cast("B"))
+    else:
+        known.extend(ids)
+    return known
 
 
 def _misplaced(block_id: int, at: int, before: int) -> ValueError:

@@ -5,14 +5,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from cachecast_datasets.errors import RequestFault
 from cachecast_datasets.request import Request
-from cachecast_sim.fleet.closed_loop import ClosedLoop, Key, Pauses
+from cachecast_sim.fleet.closed_loop import ClosedLoop
 from cachecast_sim.fleet.config import FleetConfig
-from cachecast_sim.fleet.content import ContentError, JobMaker, NoPrompt
 from cachecast_sim.fleet.eviction import Uses
+from cachecast_sim.fleet.gaps import GapCounts, counted, together
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.kv_size import kv_size, usable_blocks
+from cachecast_sim.fleet.log_jobs import Asked, KeptJobs, LogJobs
 from cachecast_sim.fleet.routers import ROUTERS, RouterSettings
 from cachecast_sim.fleet.servers import ServerMaker
 from cachecast_sim.fleet.summary import FleetTotals
@@ -45,12 +45,10 @@ class FleetRun:
         self.config = config
         self.totals = FleetTotals()
         self.timeline = Timeline(config.servers)
-        self.skipped = 0  # requests without a prompt size
         self.engines: Sequence[VllmServer | SglangServer] = ()
         files = files or NoFiles()
         self.kv = kv_size(config, files)  # of one server
-        self._content = JobMaker(config.engine.block_tokens, config.engine.ignore_output)
-        self._pauses = Pauses()
+        self._log = LogJobs(*self.cut)
         self._loop: ClosedLoop | None = None
         clairvoyant = any(tier.policy == "clairvoyant" for tier in config.tiers)
         self._uses = Uses() if clairvoyant else None
@@ -58,9 +56,15 @@ class FleetRun:
         self._world = FleetWorld(self._ended, self.timeline.sample)
         self._connect()
 
-    def jobs(self, requests: Iterable[Request]) -> Iterator[Job]:
-        """The requests, served. BadInput for a request whose blocks the engine cannot cache."""
-        source = self._served(requests)
+    @property
+    def cut(self) -> tuple[int, bool]:
+        """What `KeptJobs` need to know of the engine: tokens of a block, whether outputs count."""
+        return self.config.engine.block_tokens, self.config.engine.ignore_output
+
+    def jobs(self, requests: Iterable[Request] | KeptJobs) -> Iterator[Job]:
+        """The requests, served; of kept ones with this run's `cut`. BadInput for a request whose
+        blocks the engine cannot cache."""
+        source = self._asked(requests)
         if self._uses is not None:
             known = list(source)
             for job, _, _ in known:
@@ -78,18 +82,22 @@ class FleetRun:
             yield job
 
     @property
+    def skipped(self) -> int:
+        """Requests without a prompt size."""
+        return self._log.skipped
+
+    @property
     def blocks_per_server(self) -> int:
         """Those that hold tokens."""
         return usable_blocks(self.config, self.kv)
 
     @property
-    def gaps_ns(self) -> dict[int, int]:
+    def gaps(self) -> GapCounts:
         """Nanoseconds between two tokens of a request: how often, over all servers."""
-        found: dict[int, int] = {}
-        for engine in self.engines:
-            for gap_ns, count in engine.gaps.items():
-                found[gap_ns] = found.get(gap_ns, 0) + count
-        return found
+        return together(
+            engine.counted_gaps() if isinstance(engine, VllmServer) else counted(engine.gaps)
+            for engine in self.engines
+        )
 
     @property
     def preemptions(self) -> int:
@@ -131,7 +139,7 @@ class FleetRun:
         found = [*self.config.unused(), *self.kv.assumptions]
         for latency in self._maker.latencies:
             found += latency.assumptions()
-        seen = self._content.seen
+        seen, pauses = self._log.seen, self._log.pauses
         if seen.prompts_estimated:
             found.append(
                 f"{seen.prompts_estimated:,} requests do not say their prompt tokens: the estimate "
@@ -146,9 +154,9 @@ class FleetRun:
                 "token blocks follow from content blocks: a content block that differs anywhere "
                 "shares none of its tokens"
             )
-        if self._pauses.guessed:
+        if pauses.guessed and self.config.fleet.loop == "closed":
             found.append(
-                f"{self._pauses.guessed:,} pauses between turns are unknown: the time between the "
+                f"{pauses.guessed:,} pauses between turns are unknown: the time between the "
                 "two arrivals is taken"
             )
         if self.config.fleet.traffic != 1:
@@ -160,23 +168,16 @@ class FleetRun:
             found.append(f"{self.skipped:,} requests without a prompt size were left out")
         return list(dict.fromkeys(found))
 
-    def _served(self, requests: Iterable[Request]) -> Iterator[tuple[Job, Key, int]]:
-        """(job, session and agent, pause before it) of each request that can be served."""
-        closed = self.config.fleet.loop == "closed"
+    def _asked(self, requests: Iterable[Request] | KeptJobs) -> Iterator[Asked]:
+        """The requests that can be served, at the times at which they come here."""
+        if isinstance(requests, KeptJobs):
+            assert requests.cut == self.cut, "kept for engines of another block size"
+            self._log = requests.log
+            source = requests.asked()
+        else:
+            source = self._log.made(requests, self.config.fleet.loop == "closed")
         traffic = Fraction(str(self.config.fleet.traffic))
-        make = self._content.job
-        for request in requests:
-            try:
-                job = make(request)
-            except NoPrompt:
-                self.skipped += 1
-                continue
-            except ContentError as problem:
-                raise RequestFault(f"request {request.request_id}: {problem}") from None
-            if traffic != 1:
-                job.arrival_ns = round(job.arrival_ns / traffic)
-            pause_ns = self._pauses.before(request) if closed else 0
-            yield job, (request.session_id, request.agent_id), pause_ns
+        return source if traffic == 1 else _denser(source, traffic)
 
     def _ended(self, job: Job, now_ns: int) -> None:
         if self._loop is not None:
@@ -203,3 +204,10 @@ class FleetRun:
             givers, takers, ROUTERS[fleet.decode_router](takers, settings),
             [make.link() for _ in takers], self.kv.bytes_of_a_token("a transfer"),
         )  # fmt: skip
+
+
+def _denser(source: Iterator[Asked], traffic: Fraction) -> Iterator[Asked]:
+    for asked in source:
+        job = asked[0]
+        job.arrival_ns = round(job.arrival_ns / traffic)
+        yield asked

@@ -11,6 +11,7 @@ from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.kv_size import KvSize
 from cachecast_sim.fleet.links import Link
 from cachecast_sim.fleet.tiers import Tier, TierStack
+from cachecast_sim.fleet.vllm.beside import Beside
 from cachecast_sim.fleet.vllm.server import VllmServer
 from cachecast_sim.fleet.vllm.transfers import Receive
 from cachecast_sim.latency.files import LatencyFiles
@@ -41,6 +42,7 @@ class ServerMaker:
         self._files = files
         self._uses = uses
         self._shared: dict[int, Tier] = {}
+        self._beside = Beside()
 
     def vllm(
         self, on_finish: Callable[[Job, int], None],
@@ -53,7 +55,7 @@ class ServerMaker:
             1 if engine.admission == "sequential" else engine.max_seqs, latency,
             on_finish, ttl_ns=None if engine.ttl_s is None else nanoseconds(engine.ttl_s),
             tiers=None if receive is not None else self._tier_stack(),
-            hand_over=hand_over, receive=receive,
+            hand_over=hand_over, receive=receive, beside=self._beside,
         )  # fmt: skip
         latency.watch(held_by_vllm(server))
         return server

@@ -2,12 +2,13 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from cachecast_datasets.errors import RequestFault
+from cachecast_sim.fleet.gaps import GapCounts
 from cachecast_sim.fleet.job import Job
 
 NS = 1_000_000_000
@@ -101,25 +102,24 @@ def quantiles(values_ns: "array[int]", shares: Sequence[float]) -> list[float]:
     return [float(value) for value in np.quantile(seconds, shares)]
 
 
-def spread_of_counts(counts: Mapping[int, int]) -> Spread | None:
+def spread_of_counts(counts: GapCounts) -> Spread | None:
     """Of values that occur so often: the ITL over all gaps between tokens, not over requests."""
     if not counts:
         return None
-    total = sum(counts.values())
-    mean = sum(value * count for value, count in counts.items()) / total / NS
+    mean = counts.total_ns() / int(counts.times.sum()) / NS
     return Spread(mean, *quantiles_of_counts(counts, (0.5, 0.9, 0.99)))
 
 
-def quantiles_of_counts(counts: Mapping[int, int], shares: Sequence[float]) -> list[float]:
+def quantiles_of_counts(counts: GapCounts, shares: Sequence[float]) -> list[float]:
     """In seconds, one a share; of at least one value."""
-    values = sorted(counts)
-    ends = np.cumsum([counts[value] for value in values])
+    ends = np.cumsum(counts.times)
     total = int(ends[-1])
 
     def quantile(share: float) -> float:
         place = share * (total - 1)
         low, high = int(place), min(int(place) + 1, total - 1)
-        below, above = (values[int(np.searchsorted(ends, at, side="right"))] for at in (low, high))
-        return (below + (above - below) * (place - low)) / NS
+        found = np.searchsorted(ends, (low, high), side="right")
+        below, above = counts.lengths_ns[found].tolist()
+        return float((below + (above - below) * (place - low)) / NS)
 
     return [quantile(share) for share in shares]

@@ -1,7 +1,7 @@
 """The fleet world: SimPy moves time from arrival to arrival and from step to step, nothing else."""
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import simpy
@@ -12,9 +12,11 @@ from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.links import Link
 from cachecast_sim.fleet.routers import Route
 
-# SimPy's own events have priority 0 and 1: a step sees all arrivals of its time
+# SimPy's own events have priority 0 and 1: a step sees all arrivals of its time. Boundaries at one
+# time come in the order of the servers' numbers, each with a priority of its own: how the servers
+# got there, step by step or in a stretch, must not decide who is first.
 WITH_ARRIVALS = EventPriority(1)
-AFTER_ARRIVALS = EventPriority(2)
+AFTER_ARRIVALS = 2  # of the first server's boundaries
 
 
 class EngineServer(Protocol):
@@ -30,6 +32,11 @@ class EngineServer(Protocol):
 
     def load(self) -> tuple[int, int, int]:
         """Jobs that wait, jobs that run, blocks that jobs hold."""
+        ...
+
+    def look_at(self, at_ns: int) -> int | None:
+        """Somebody asks for `load` at the first step boundary at that time or later. When `advance`
+        must be called, if that is earlier than was said before."""
         ...
 
 
@@ -61,6 +68,30 @@ class _At(Event):
         self.env.schedule(self, priority, delay_ns)
 
 
+class Arrivals:
+    """Submits each job at its time, and at once if that has passed."""
+
+    def __init__(
+        self, env: simpy.Environment, jobs: Iterable[Job], submit: Callable[[Job], None]
+    ) -> None:
+        self._env = env
+        self._jobs = iter(jobs)
+        self._submit = submit
+        self._next: Job | None = None
+        self._event = _At(env, 0, self._reached, WITH_ARRIVALS)
+
+    def _reached(self, event: Event) -> None:
+        if self._next is not None:
+            self._submit(self._next)
+        now_ns = int(self._env.now)
+        for job in self._jobs:
+            if job.arrival_ns > now_ns:
+                self._next = job
+                self._event.again(job.arrival_ns - now_ns, WITH_ARRIVALS)
+                return
+            self._submit(job)
+
+
 # (server, now_ns, load): when the next sample of this server is wanted
 Sample = Callable[[int, int, tuple[int, int, int]], int]
 
@@ -75,6 +106,7 @@ class ServerClock:
         self._env = env
         self._at_boundary = self._reached  # bound once: it is asked for at every step
         self._number = number
+        self._priority = EventPriority(AFTER_ARRIVALS + number)
         self._sample = sample
         self._sample_ns = 0
         self._next: _At | None = None
@@ -88,7 +120,7 @@ class ServerClock:
         """`advance` at that time, unless it comes earlier anyway."""
         if at_ns is not None and (self._next is None or at_ns < self._next_ns):
             self._next_ns = at_ns
-            self._next = _At(self._env, at_ns - now_ns, self._at_boundary, AFTER_ARRIVALS)
+            self._next = _At(self._env, at_ns - now_ns, self._at_boundary, self._priority)
 
     def _reached(self, event: Event) -> None:
         boundary = self._next
@@ -98,11 +130,13 @@ class ServerClock:
         at_ns = self.engine.advance(now_ns)
         if self._sample is not None and now_ns >= self._sample_ns:
             self._sample_ns = self._sample(self._number, now_ns, self.engine.load())
+            cut_ns = self.engine.look_at(self._sample_ns)
+            at_ns = at_ns if cut_ns is None else cut_ns
         if at_ns is None:
             self._next = None
         else:
             self._next_ns = at_ns
-            boundary.again(at_ns - now_ns, AFTER_ARRIVALS)
+            boundary.again(at_ns - now_ns, self._priority)
 
 
 class FleetWorld:
@@ -148,9 +182,8 @@ class FleetWorld:
 
     def run(self, jobs: Iterable[Job]) -> Iterator[Job]:
         """Every job exactly once, by `index`, as soon as it and all before it have ended."""
-        env, ready = self.env, self._ready
-        env.process(self._arrivals(jobs))
-        step = env.step
+        ready, step = self._ready, self.env.step
+        Arrivals(self.env, jobs, self.submit)
         while True:
             try:
                 step()
@@ -204,11 +237,3 @@ class FleetWorld:
             lambda event: clock.wake(giver.let_go(job, ready_ns), ready_ns), WITH_ARRIVALS,
         )  # fmt: skip
         return ready_ns
-
-    def _arrivals(self, jobs: Iterable[Job]) -> Generator[Event, None, None]:
-        env = self.env
-        for job in jobs:
-            wait_ns = job.arrival_ns - env.now
-            if wait_ns > 0:
-                yield env.timeout(wait_ns)
-            self.submit(job)

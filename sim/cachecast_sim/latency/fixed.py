@@ -39,6 +39,12 @@ class FixedModel(LatencyModel):
         """All steps last equally long."""
         return equal_ends_ns(self._decode_ns, steps)
 
+    def chunk_ends_ns(
+        self, chunk: int, computed: int, decode_requests: int, decode_context: int, steps: int
+    ) -> Sequence[int]:
+        """All steps last equally long."""
+        return equal_ends_ns(self.step_ns(chunk, 1, 0, decode_requests, decode_context), steps)
+
 
 def fixed_model(table: Mapping[str, object], files: LatencyFiles) -> FixedModel:
     """The model that the table describes; BadInput for a value that is none."""

@@ -37,6 +37,12 @@ class LinearModel(LatencyModel):
         """All steps last equally long."""
         return equal_ends_ns(self.step_ns(0, 0, 0, requests, context), steps)
 
+    def chunk_ends_ns(
+        self, chunk: int, computed: int, decode_requests: int, decode_context: int, steps: int
+    ) -> Sequence[int]:
+        """All steps last equally long."""
+        return equal_ends_ns(self.step_ns(chunk, 1, 0, decode_requests, decode_context), steps)
+
 
 def linear_model(table: Mapping[str, object], files: LatencyFiles) -> LinearModel:
     """The model that the table describes; BadInput for a value that is none."""

@@ -39,10 +39,22 @@ class LatencyModel(Protocol):
         """
         ...
 
-    def taken(self, steps: int) -> None:
-        """The first `steps` steps of the latest `decode_ends_ns` really ran (0 to all of them).
+    def chunk_ends_ns(
+        self, chunk: int, computed: int, decode_requests: int, decode_context: int, steps: int
+    ) -> Sequence[int] | None:
+        """Ends, relative to now, of `steps` successive steps that each compute `chunk` tokens of
+        one prompt, of which `computed` are there, beside the same requests that decode.
 
-        To be called once after each `decode_ends_ns` whose steps were used; a step asked for with
+        Equal to adding up `step_ns` step by step, and unsaid whether they run, as with
+        `decode_ends_ns`. None: ask for each step.
+        """
+        return None
+
+    def taken(self, steps: int) -> None:
+        """The first `steps` steps of the latest `decode_ends_ns` or `chunk_ends_ns` really ran (0
+        to all of them).
+
+        To be called once after each of these whose steps were used; a step asked for with
         `step_ns` counts as run at once. Most models need not know.
         """
         return

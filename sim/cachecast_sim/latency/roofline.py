@@ -1,8 +1,10 @@
 """`roofline`: the slower of arithmetic and memory traffic, from model shape and data sheet."""
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,14 @@ from cachecast_sim.latency.files import LatencyFiles
 from cachecast_sim.latency.hardware import Hardware
 from cachecast_sim.latency.model import LatencyModel, equal_ends_ns, growing_ends_ns
 from cachecast_sim.latency.shape import ModelShape
-from cachecast_sim.latency.work import Ints, attended, attended_by_all, experts_read, work_of
+from cachecast_sim.latency.work import (
+    Growing,
+    Steps,
+    attended,
+    attended_by_all,
+    experts_read,
+    work_of,
+)
 
 FIELDS = {
     "model": "name in the catalogue, or the path of a HF-style config.json",
@@ -29,7 +38,9 @@ FIELDS = {
     "kv_dtype": "dtype of the KV cache instead of the config's",
 }
 
-_AT_ONCE = 24  # decode steps from which an array is faster than one by one
+_AT_ONCE = 10  # steps from which an array is faster than one by one
+_NUMBERS = np.arange(4096.0)  # of a stretch's steps, most of which are shorter
+_WHOLE = 1 << 53  # up to here floats hold every whole number
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +79,29 @@ class RooflineModel(LatencyModel):
         decode_requests: int, decode_context: int,
     ) -> int:  # fmt: skip
         """The slower of compute and memory, plus what does not overlap with them."""
-        tokens = prefill_tokens + decode_requests
-        compute = self.compute_ns(
-            prefill_tokens, prefill_requests, prefill_context, decode_requests, decode_context
-        )
-        memory = self.memory_ns(tokens, decode_requests, decode_context)
-        whole_ns = max(compute, memory) + tokens * self._link_ns + self._overhead_ns
-        return max(1, int(whole_ns + 0.5))
+        tokens, shape = prefill_tokens + decode_requests, self._shape
+        pairs = attended(shape, prefill_context, prefill_tokens)
+        read = attended(shape, decode_context, decode_requests)
+        compute = self._arithmetic_ns(tokens, prefill_requests + decode_requests, pairs, read)
+        memory = self._moved_ns(read + shape.layers * tokens, tokens)
+        slower = compute if compute > memory else memory
+        whole_ns = int(slower + tokens * self._link_ns + self._overhead_ns + 0.5)
+        return whole_ns if whole_ns > 1 else 1
 
     def compute_ns(
         self, prefill_tokens: int, prefill_requests: int, prefill_context: int,
         decode_requests: int, decode_context: int,
     ) -> float:  # fmt: skip
         """Time of the arithmetic alone: matrices, the head for each request, attention pairs."""
+        return self._arithmetic_ns(
+            prefill_tokens + decode_requests, prefill_requests + decode_requests,
+            attended(self._shape, prefill_context, prefill_tokens),
+            attended(self._shape, decode_context, decode_requests),
+        )  # fmt: skip
+
+    def _arithmetic_ns(self, tokens: int, rows: int, pairs: int, read: int) -> float:
         prefill_ns, decode_ns = self._pair_ns
-        prefill_pairs = attended(self._shape, prefill_context, prefill_tokens)
-        decode_pairs = attended(self._shape, decode_context, decode_requests)
-        return (
-            (prefill_tokens + decode_requests) * self._token_ns
-            + (prefill_requests + decode_requests) * self._row_ns
-            + prefill_pairs * prefill_ns
-            + decode_pairs * decode_ns
-        )
+        return tokens * self._token_ns + rows * self._row_ns + pairs * prefill_ns + read * decode_ns
 
     def memory_ns(self, tokens: int, decode_requests: int, decode_context: int) -> float:
         """Time to move weights once, the KV cache that decode reads and the KV that is written."""
@@ -115,21 +127,41 @@ class RooflineModel(LatencyModel):
         first = self.step_ns(0, 0, 0, requests, context)
         if first == self.step_ns(0, 0, 0, requests, context + requests * (steps - 1)):
             return equal_ends_ns(first, steps)
-        ends: list[int] = np.cumsum(self._decode_steps_ns(requests, context, steps)).tolist()
-        return ends
+        return self._ends_ns(0, 0, (0, 0), requests, (context, requests), steps)
 
-    def _decode_steps_ns(self, requests: int, context: int, steps: int) -> Ints:
-        """`step_ns` of each, all at once: the same operations in the same order, so equal."""
-        contexts = np.arange(context, context + requests * steps, requests)
-        read = attended_by_all(self._shape, contexts, requests)
-        compute = (
-            requests * self._token_ns + requests * self._row_ns + 0 * self._pair_ns[0]
-            + read * self._pair_ns[1]
-        )  # fmt: skip
-        memory = self._moved_ns(read + self._shape.layers * requests, requests)
-        whole_ns = np.maximum(compute, memory) + requests * self._link_ns + self._overhead_ns
-        found: Ints = np.maximum(1, (whole_ns + 0.5).astype(np.int64))
-        return found
+    def chunk_ends_ns(
+        self, chunk: int, computed: int, decode_requests: int, decode_context: int, steps: int
+    ) -> Sequence[int]:
+        """One by one where an array costs more."""
+        pair, more = chunk * computed + chunk * (chunk + 1) // 2, chunk * chunk
+        context, requests = decode_context, decode_requests
+        if steps >= _AT_ONCE:
+            return self._ends_ns(chunk, 1, (pair, more), requests, (context, requests), steps)
+        counted = ((pair + more * n, context + requests * n) for n in range(steps))
+        return list(accumulate(self.step_ns(chunk, 1, p, requests, c) for p, c in counted))
+
+    def _ends_ns(
+        self, prefill: int, prefill_requests: int, pairs: Growing, requests: int,
+        contexts: Growing, steps: int,
+    ) -> Sequence[int]:  # fmt: skip
+        """Sums of `step_ns` of each step: the same operations in the same order, so equal. The
+        pairs and contexts grow from step to step, or stay."""
+        shape, tokens = self._shape, prefill + requests
+        numbers = _numbers(steps, self._work.kv_layer_bytes * shape.layers, pairs, contexts)
+        read = attended_by_all(shape, contexts, requests, numbers)
+        compute = tokens * self._token_ns + (prefill_requests + requests) * self._row_ns
+        if prefill:
+            prefilled = attended_by_all(shape, pairs, prefill, numbers)
+            compute = compute + prefilled * self._pair_ns[0]
+        compute = compute + read * self._pair_ns[1]
+        whole_ns = np.maximum(compute, self._moved_ns(read + shape.layers * tokens, tokens))
+        for more_ns in (tokens * self._link_ns, self._overhead_ns, 0.5):
+            if more_ns:  # to add nothing takes as long
+                whole_ns += more_ns
+        each_ns = whole_ns.astype(np.int64)
+        if each_ns[0] < 1:  # the shortest
+            each_ns = np.maximum(1, each_ns)
+        return array("q", each_ns.cumsum().tobytes())
 
     def assumptions(self) -> tuple[str, ...]:
         """Where the figures come from and what is idealised."""
@@ -160,6 +192,15 @@ class RooflineModel(LatencyModel):
         one_way = self._hardware.interconnect_bytes_per_s / 2 * self._roof.interconnect_efficiency
         passed = Decimal(2 * (ranks - 1) * self._work.all_reduce_bytes) / ranks
         return float(passed * NS_PER_S / one_way)
+
+
+def _numbers(steps: int, times: int, *counts: Growing) -> Steps:
+    """The numbers of so many steps, as floats where `times` the counts are exact as such: nothing
+    is to be converted then."""
+    largest = max(first + more * steps for first, more in counts) * times
+    if largest < _WHOLE >> 2 and steps <= len(_NUMBERS):
+        return _NUMBERS[:steps]
+    return np.arange(steps)
 
 
 def roofline_model(table: Mapping[str, object], files: LatencyFiles) -> RooflineModel:

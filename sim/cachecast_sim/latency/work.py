@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,8 @@ from cachecast_sim.latency.kv_memory import kv_bytes_per_layer
 from cachecast_sim.latency.shape import DTYPE_BITS, ModelShape
 from cachecast_sim.latency.weights import Weights, parameter_bytes, weights_of
 
-Ints = npt.NDArray[np.int64]
+Steps = npt.NDArray[Any]  # a value for each of several steps: whole numbers, perhaps as floats
+Growing = tuple[int, int]  # the first step's count, and so many more in each later one
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +91,15 @@ def attended(shape: ModelShape, pairs: int, queries: int) -> int:
     return (shape.layers - shape.window_layers) * pairs + shape.window_layers * inside
 
 
-def attended_by_all(shape: ModelShape, pairs: Ints, queries: int) -> Ints:
-    """The same for many numbers of pairs at once."""
+def attended_by_all(shape: ModelShape, pairs: Growing, queries: int, steps: Steps) -> Steps:
+    """The same for each of the steps with these numbers, whose pairs grow from one to the next."""
+    first, more = pairs
     if shape.window_tokens is None:
-        return shape.layers * pairs
-    inside: Ints = np.minimum(pairs, queries * shape.window_tokens)
-    return (shape.layers - shape.window_layers) * pairs + shape.window_layers * inside
+        return shape.layers * more * steps + shape.layers * first
+    every = more * steps + first
+    inside = np.minimum(every, queries * shape.window_tokens)
+    found: Steps = (shape.layers - shape.window_layers) * every + shape.window_layers * inside
+    return found
 
 
 @cache

@@ -25,7 +25,7 @@ class Counted(ContextSteps):
         super().__init__(1_000, 9)
         self.prefilled = self.decoded = 0
         self.durations_ns: list[int] = []
-        self._stretch = (0, [0])
+        self._stretch = (0, 0, [0])
 
     def step_ns(self, *counts: int) -> int:
         self.prefilled += counts[0]
@@ -35,13 +35,22 @@ class Counted(ContextSteps):
 
     def decode_ends_ns(self, requests: int, context: int, steps: int) -> list[int]:
         ends = list(super().decode_ends_ns(requests, context, steps))
-        self._stretch = requests, ends
+        self._stretch = requests, 0, ends
+        return ends
+
+    def chunk_ends_ns(
+        self, chunk: int, computed: int, decode_requests: int, decode_context: int, steps: int
+    ) -> list[int]:
+        stretch = (chunk, computed, decode_requests, decode_context, steps)
+        ends = list(super().chunk_ends_ns(*stretch))
+        self._stretch = decode_requests, chunk, ends
         return ends
 
     def taken(self, steps: int) -> None:
         super().taken(steps)
-        requests, ends = self._stretch
+        requests, chunk, ends = self._stretch
         self.decoded += requests * steps
+        self.prefilled += chunk * steps
         self.durations_ns += [b - a for a, b in pairwise([0, *ends[:steps]])]
 
 
@@ -222,6 +231,9 @@ class Stuck:
         return None
 
     def advance(self, now_ns: int) -> int | None:
+        raise AssertionError("never asked for")
+
+    def look_at(self, at_ns: int) -> int | None:
         raise AssertionError("never asked for")
 
     def load(self) -> tuple[int, int, int]:

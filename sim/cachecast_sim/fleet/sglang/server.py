@@ -47,8 +47,7 @@ class SglangServer:
         self.waiting: deque[Active] = deque()
         self.running = DecodeGroup(settings.page_tokens)
         self.gaps: dict[int, int] = {}  # ns between two tokens of a job: how often
-        self.steps = 0
-        self.preemptions = 0
+        self.steps = self.preemptions = 0
         self._settings = settings
         self._latency = latency
         self._on_finish = on_finish
@@ -105,6 +104,9 @@ class SglangServer:
     def jobs(self) -> int:
         """Jobs that wait or run here."""
         return len(self.waiting) + len(self.running) + len(self._chunks)
+
+    def look_at(self, at_ns: int) -> None:
+        """None: what is looked at are the ends of its steps and stretches."""
 
     def load(self) -> tuple[int, int, int]:
         """Jobs that wait, jobs that run, pages that jobs hold (those locked in the tree too)."""

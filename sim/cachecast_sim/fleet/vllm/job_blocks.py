@@ -27,8 +27,9 @@ class JobBlocks:
     def compute(self, job: Job, tokens: int) -> None:
         """A job that prefills computes its next tokens: new blocks, and hashes of full ones."""
         blocks = self.needed(job, tokens)
-        self.pool.take(blocks)
-        job.blocks += blocks
+        if blocks:
+            self.pool.take(blocks)
+            job.blocks += blocks
         job.computed += tokens
         job.remaining -= tokens
         self.fill(job, job.computed)
@@ -47,6 +48,11 @@ class JobBlocks:
         self.fill(job, computed)
         self.pool.release(job.held, job.blocks - job.filled_blocks, now_ns)
         reset(job)
+
+    @property
+    def expires(self) -> bool:
+        """Whether cached blocks have a life."""
+        return self._ttl_ns is not None
 
     def expire(self, now_ns: int) -> None:
         if self._ttl_ns is not None:

@@ -126,6 +126,11 @@ class BlockPool:
                     self._append(part)
                 part = lower
 
+    def holds(self, segment: Segment) -> bool:
+        """Whether any block of the segment is cached."""
+        residence = self._residences.get(segment)
+        return residence is not None and bool(residence.extents)
+
     def computed_to(self, segment: Segment) -> int:
         """The position up to which this pool ever held `segment`; its start if never."""
         residence = self._residences.get(segment)

@@ -23,7 +23,7 @@ def schedule_scarce(server: "VllmServer", now_ns: int) -> tuple[int, int]:
         else:
             needed = blocks.needed(job, tokens)
         while needed > pool.free_blocks and job in server.running:
-            server.preempt(_last_running(server), now_ns)
+            _preempt(server, _last_running(server), now_ns)
         if job not in server.running:
             break
         budget -= tokens
@@ -37,6 +37,25 @@ def schedule_scarce(server: "VllmServer", now_ns: int) -> tuple[int, int]:
     context = group.context + decodes
     group.advance(1)
     return decodes, context
+
+
+def _preempt(server: "VllmServer", job: Job, now_ns: int) -> None:
+    """`job` gives its blocks back and goes to the front of the queue."""
+    if job in server.group.jobs:
+        computed = server.group.leave(job)
+        job.blocks = -(-computed // server.block_tokens)
+        job.last_token_ns = now_ns
+    else:
+        computed = job.computed
+        if job is server.prefills.partial:
+            server.prefills.partial = None
+        else:
+            server.transfers.loaded.remove(job)
+    server.blocks.release(job, computed, now_ns)
+    del server.running[job]
+    server.waiting.appendleft(job)
+    job.preemptions += 1
+    server.preemptions += 1
 
 
 def _last_running(server: "VllmServer") -> Job:

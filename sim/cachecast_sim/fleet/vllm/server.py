@@ -6,11 +6,14 @@ change but the decoding jobs' lengths are taken as one stretch.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from cachecast_sim.fleet.gaps import GapCounts, Gaps
 from cachecast_sim.fleet.job import Job
-from cachecast_sim.fleet.misses import explain
 from cachecast_sim.fleet.tiers import TierStack
+from cachecast_sim.fleet.vllm.admission import admit
+from cachecast_sim.fleet.vllm.beside import Beside, Owing
+from cachecast_sim.fleet.vllm.chunks import chunk_ends
 from cachecast_sim.fleet.vllm.decoding import DecodeGroup
 from cachecast_sim.fleet.vllm.job_blocks import JobBlocks
 from cachecast_sim.fleet.vllm.pool import BlockPool
@@ -37,31 +40,32 @@ class VllmServer:
         self, block_tokens: int, usable_blocks: int, max_batch_tokens: int, max_seqs: int,
         latency: LatencyModel, on_finish: OnFinish, *, ttl_ns: int | None = None,
         tiers: TierStack | None = None, hand_over: OnFinish | None = None,
-        receive: Receive | None = None,
+        receive: Receive | None = None, beside: Beside | None = None,
     ) -> None:  # fmt: skip
         if max_batch_tokens < max_seqs:
             raise ValueError(
                 f"max_batch_tokens is {max_batch_tokens}, expected >= {max_seqs} (seqs)"
             )
         self.block_tokens = block_tokens
-        self.max_batch_tokens = max_batch_tokens
-        self.max_seqs = max_seqs
+        self.max_batch_tokens, self.max_seqs = max_batch_tokens, max_seqs
         self.pool = BlockPool(usable_blocks, None if tiers is None else tiers.evicted)
         self.blocks = JobBlocks(self.pool, block_tokens, ttl_ns, tiers)
         self.group = DecodeGroup(block_tokens)
         self.waiting: deque[Job] = deque()
         self.running: dict[Job, None] = {}
-        self.gaps: dict[int, int] = {}  # ns between two tokens of a job: how often
-        self.steps = 0
-        self.preemptions = 0
+        self._gaps = Gaps()
+        self.steps = self.preemptions = 0
         self._latency = latency
         self._on_finish = on_finish
         self._hand_over = hand_over
         self._tiers = tiers
+        self._alone = tiers is None and hand_over is None and receive is None
         self.transfers = Transfers(self.blocks, tiers, receive)
-        self.prefills = Prefills()
-        self._plan = StepPlan()
-        self._admitted = 0
+        self.prefills, self._plan = Prefills(), StepPlan()
+        self.beside = Beside() if beside is None else beside
+        self._number, self._last_ns = self.beside.join()
+        self._look_ns, self._owes = 0, False
+        self.admitted = 0
 
     def fits(self, job: Job) -> bool:
         """Whether the job's K and V can ever be here at once; the last token has none."""
@@ -83,22 +87,34 @@ class VllmServer:
         plan = self._plan
         if not plan.busy:
             return now_ns
-        if plan.ends is None or len(self.waiting) > 1 or len(self.running) >= self.max_seqs:
+        full = len(self.waiting) > 1 or len(self.running) >= self.max_seqs
+        if plan.ends is None or plan.chunk or full:
             return None  # nothing can change before the end of what runs
-        return plan.cut(now_ns)
+        # a boundary of this very time that has passed is none for who comes now
+        return plan.cut(now_ns + self.beside.passed(self._number, now_ns))
 
     def advance(self, now_ns: int) -> int | None:
         """At a step's end: what it leaves behind, then the next step. Its end, None if idle."""
         if self._tiers is not None:
             self._tiers.now_ns = now_ns
+        self._last_ns[self._number] = now_ns
         if self._plan.busy:
             self._end(now_ns)
         return self._schedule(now_ns)
 
     def settle(self, now_ns: int) -> None:
         """Take the blocks of all steps that have begun, for somebody who looks into the pool."""
-        if self._plan.busy:
-            self._decode(self._plan.begun(now_ns) - self._plan.computed)
+        plan = self._plan
+        if plan.busy and plan.ends is not None:
+            begun = plan.begun(now_ns, lambda: self.beside.passed(self._number, now_ns))
+            if begun > plan.computed:
+                self._go_on(begun)
+
+    def look_at(self, at_ns: int) -> int | None:
+        """Somebody asks for `load` at the first boundary at that time or later. When `advance` must
+        be called, if that is earlier than was said before."""
+        self._look_ns = at_ns
+        return self._plan.cut(at_ns) if self._plan.busy and self._plan.chunk else None
 
     @property
     def jobs(self) -> int:
@@ -106,9 +122,20 @@ class VllmServer:
         return len(self.waiting) + len(self.running)
 
     def load(self) -> tuple[int, int, int]:
-        """Jobs that wait, jobs that run, blocks that jobs hold."""
+        """Jobs that wait, jobs that run, blocks that jobs hold; at a step boundary."""
+        if self._plan.computed == 0:
+            self._go_on(1)
         held = self.pool.usable_blocks - self.pool.free_blocks
         return len(self.waiting), len(self.running), held
+
+    @property
+    def gaps(self) -> dict[int, int]:
+        """Nanoseconds between two tokens of a job: how often."""
+        return self.counted_gaps().as_dict()
+
+    def counted_gaps(self) -> GapCounts:
+        """The same as arrays."""
+        return self._gaps.counted()
 
     @property
     def evicted_blocks(self) -> int:
@@ -117,6 +144,10 @@ class VllmServer:
 
     def matched_tokens(self, job: Job, now_ns: int) -> int:
         """Prompt tokens at the front of `job` that the pool holds at this moment."""
+        first, partial = job.path[0][0], self.prefills.partial
+        begun = partial is not None and partial.path[0][0] is first
+        if not (begun or self.pool.holds(first) or self.group.fills or self.blocks.expires):
+            return 0  # steps that have begun since only evict, and fill nothing of it
         self.settle(now_ns)
         return self.blocks.matched(job, now_ns)
 
@@ -129,11 +160,17 @@ class VllmServer:
         """The step or stretch ends: tokens appear, jobs finish or begin to decode."""
         group, plan = self.group, self._plan
         if plan.ends is not None:
-            self._decode(plan.planned - plan.computed)
+            if plan.chunk:
+                self._go_on(plan.planned)
+            elif plan.planned > plan.computed:
+                self._decode(plan.planned - plan.computed)
+            if self._owes:
+                del self.beside.owing[self._number]
+                self._owes = False
             self._latency.taken(plan.planned)
         self.steps += plan.planned
         if group.jobs:  # each got a token at the end of each step
-            plan.count_gaps(self.gaps, len(group.jobs))
+            plan.count_gaps(self._gaps, len(group.jobs))
             for job in group.finished():
                 self._finish(job, group.leave(job), now_ns)
         for job in self.prefills.completing:
@@ -141,8 +178,7 @@ class VllmServer:
             if job.first_token_ns is None:
                 job.first_token_ns = now_ns
             else:  # a readmitted job goes on where it was preempted
-                gap_ns = now_ns - job.last_token_ns
-                self.gaps[gap_ns] = self.gaps.get(gap_ns, 0) + 1
+                self._gaps.add(now_ns - job.last_token_ns, 1)
             if job.generated >= job.output_tokens:
                 self._finish(job, job.computed, now_ns)
             elif self._hand_over is not None:
@@ -160,6 +196,10 @@ class VllmServer:
         decodes, partial = len(group.jobs), prefills.partial
         context = group.context + decodes
         budget = self.max_batch_tokens - decodes
+        if partial is not None and budget < partial.remaining and self._alone:
+            ends = chunk_ends(partial, budget, group, self.blocks, self._latency)
+            if ends is not None:
+                return self._begin_chunks(now_ns, partial, budget, ends)
         chunk = 0
         decode_blocks = needed = group.blocks_needed(1) if decodes else 0
         if partial is not None:
@@ -172,7 +212,7 @@ class VllmServer:
         if partial is not None:
             budget -= self.prefill(partial, chunk)
         if budget and (self.waiting or self.transfers.loaded):
-            self._admit(now_ns, budget)
+            admit(self, now_ns, budget)
         if prefills.requests:
             return self._begin(now_ns, decodes, context)
         if decodes:
@@ -188,21 +228,40 @@ class VllmServer:
         )
         return self._plan.single(now_ns, duration_ns)
 
+    def _begin_chunks(self, now_ns: int, job: Job, chunk: int, ends: Sequence[int]) -> int:
+        """The next steps of a long prompt. Where they end."""
+        self._owe(job)
+        return self._plan.chunks(now_ns, ends, chunk, self._look_ns)
+
+    def _owe(self, job: Job | None) -> None:
+        """The stretch that begins fills blocks of `job`, or of any job that decodes."""
+        self.beside.owing[self._number] = Owing(self.settle, job)
+        self._owes = True
+
     def _begin_stretch(self, now_ns: int, decodes: int, context: int) -> int:
         """As many decode steps as pass without a finish, a preemption or an admission."""
         group = self.group
         steps = group.steps_within(self.pool.free_blocks, group.next_finish()) + 1
         if group.fills and self.waiting and len(self.running) < self.max_seqs:
             steps = min(steps, group.next_fill())  # a new hit may let the waiting one in
+        if group.fills:
+            self._owe(None)
         ends = self._latency.decode_ends_ns(decodes, context, steps)
         return self._plan.stretch(now_ns, ends, self.transfers.next_ns)
+
+    def _go_on(self, begun: int) -> None:
+        """More steps of a stretch have begun, so many in all: the blocks of them all."""
+        chunk, steps = self._plan.chunk, begun - self._plan.computed
+        self._decode(steps)
+        if chunk:
+            assert self.prefills.partial is not None, "a chunk is of a prompt that goes on"
+            self.blocks.compute(self.prefills.partial, steps * chunk)
 
     def _decode(self, steps: int, needed: int | None = None) -> None:
         """The decoding jobs' next steps: their blocks (`needed`), and hashes of full ones."""
         group = self.group
-        if steps > 0:
-            if needed is None:
-                needed = group.blocks_needed(steps)
+        if group.jobs:
+            needed = group.blocks_needed(steps) if needed is None else needed
             if needed:
                 self.pool.take(needed)
             if group.fills:
@@ -210,7 +269,7 @@ class VllmServer:
                     for job in group.filling(step):
                         self.blocks.fill(job, job.computed + step + 1 - job.joined_step)
             group.advance(steps)
-            self._plan.computed += steps
+        self._plan.computed += steps
 
     def prefill(self, job: Job, tokens: int) -> int:
         """`job` computes its next `tokens` tokens in this step. So many."""
@@ -218,71 +277,12 @@ class VllmServer:
         self.prefills.add(job, tokens)
         return tokens
 
-    def _admit(self, now_ns: int, budget: int) -> None:
-        """Waiting jobs in their order, until one does not fit: it blocks those behind it."""
-        transfers = self.transfers
-        while transfers.loaded and budget:
-            job = transfers.loaded.popleft()
-            budget -= self.prefill(job, min(job.remaining, budget))
-        self.blocks.expire(now_ns)
-        pool, size, waiting, running = self.pool, self.block_tokens, self.waiting, self.running
-        while waiting and budget and len(running) < self.max_seqs:
-            job = waiting[0]
-            total = job.prompt_tokens if job.prefilled else job.prompt_tokens + job.generated
-            limit = total // size if job.prefilled else (total - 1) // size
-            found, hit, free = pool.find(job.path, limit)
-            needed = -(-total // size) - hit
-            if needed + free > pool.free_blocks:
-                return
-            waiting.popleft()
-            job.held = pool.touch(found)
-            job.blocks = job.filled_blocks = hit
-            job.order = self._admitted
-            self._admitted += 1
-            running[job] = None
-            if job.prefilled:
-                transfers.fetch(job, hit, needed, now_ns)
-                continue
-            hit = transfers.load(job, hit, limit, needed, now_ns)
-            self._count_hits(job, hit, now_ns)
-            job.computed = hit * size
-            job.remaining = total - job.computed
-            if job not in transfers:
-                budget -= self.prefill(job, min(job.remaining, budget))
-
-    def _count_hits(self, job: Job, hit: int, now_ns: int) -> None:
-        """Once, at the first admission; what a preempted job finds again is counted apart."""
-        if job.scheduled_ns is None:
-            job.scheduled_ns = now_ns
-            job.hit_tokens = hit * self.block_tokens
-            explain(job, hit, self.pool, self.block_tokens)
-        else:
-            job.readmission_hit_tokens.append(hit * self.block_tokens)
-
     def _use_arrived(self, now_ns: int) -> None:
         for job in self.transfers.arrived(now_ns):
             if job.remaining:
                 self.transfers.loaded.append(job)
             else:
                 self.group.join(job, job.computed)
-
-    def preempt(self, job: Job, now_ns: int) -> None:
-        """`job` gives its blocks back and goes to the front of the queue."""
-        if job in self.group.jobs:
-            computed = self.group.leave(job)
-            job.blocks = -(-computed // self.block_tokens)
-            job.last_token_ns = now_ns
-        else:
-            computed = job.computed
-            if job is self.prefills.partial:
-                self.prefills.partial = None
-            else:
-                self.transfers.loaded.remove(job)
-        self.blocks.release(job, computed, now_ns)
-        del self.running[job]
-        self.waiting.appendleft(job)
-        job.preemptions += 1
-        self.preemptions += 1
 
     def _finish(self, job: Job, computed: int, now_ns: int) -> None:
         job.blocks = -(-computed // self.block_tokens)

@@ -1,8 +1,9 @@
 """The step that a server runs: what it prefills, when it ends, and how far a stretch of them is."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from cachecast_sim.fleet.gaps import Gaps
 from cachecast_sim.fleet.job import Job
 
 
@@ -43,6 +44,7 @@ class StepPlan:
 
     `planned` of its steps run, unless an arrival cuts it short; the blocks of the first `computed`
     are taken. `ends` are the ends of a stretch's steps after `started_ns`, None of a single step.
+    `chunk`: tokens of one prompt that each step of a stretch computes besides.
     """
 
     def __init__(self) -> None:
@@ -50,12 +52,13 @@ class StepPlan:
         self.started_ns = 0
         self.planned = 1
         self.computed = 1
+        self.chunk = 0
         self.ends: Sequence[int] | None = None
         self._duration_ns = 0
 
     def single(self, now_ns: int, duration_ns: int) -> int:
         """A step that begins now. Its end."""
-        self.busy, self.ends, self.planned, self.computed = True, None, 1, 1
+        self.busy, self.ends, self.planned, self.computed, self.chunk = True, None, 1, 1, 0
         self.started_ns, self._duration_ns = now_ns, duration_ns
         return now_ns + duration_ns
 
@@ -63,10 +66,18 @@ class StepPlan:
         """Decode steps that begin now; at the first end at or after `changes_ns` something joins.
         The end of the stretch."""
         self.busy, self.ends, self.planned, self.computed = True, ends, len(ends), 1
-        self.started_ns = now_ns
+        self.started_ns, self.chunk = now_ns, 0
         if changes_ns is not None:
             self.cut(changes_ns)
         return now_ns + ends[self.planned - 1]
+
+    def chunks(self, now_ns: int, ends: Sequence[int], chunk: int, looked_at_ns: int) -> int:
+        """Steps that begin now and each compute `chunk` tokens of one prompt, up to the first end
+        at or after `looked_at_ns` if that is to come. That end; nobody can join before it. The
+        blocks of none are taken yet."""
+        end_ns = self.stretch(now_ns, ends, looked_at_ns if looked_at_ns > now_ns else None)
+        self.chunk, self.computed = chunk, 0
+        return end_ns
 
     def cut(self, at_ns: int) -> int:
         """The stretch ends with the first step that ends at `at_ns` or later. That end."""
@@ -74,22 +85,24 @@ class StepPlan:
         self.planned = min(self.planned, bisect_left(self.ends, at_ns - self.started_ns) + 1)
         return self.started_ns + self.ends[self.planned - 1]
 
-    def begun(self, now_ns: int) -> int:
-        """Steps that have begun before `now_ns`."""
-        if self.ends is None:
-            return 1
-        return min(bisect_left(self.ends, now_ns - self.started_ns) + 1, self.planned)
-
-    def count_gaps(self, gaps: dict[int, int], jobs: int) -> None:
-        """Each of so many jobs got a token at the end of each step that ran: `gaps` counts how
-        often which time (ns) lay between two of them."""
+    def begun(self, now_ns: int, passed: Callable[[], bool]) -> int:
+        """Steps that have begun before `now_ns`, and the one that begins then if its boundary has
+        `passed`."""
         ends = self.ends
         if ends is None:
-            gaps[self._duration_ns] = gaps.get(self._duration_ns, 0) + jobs
+            return 1
+        after_ns, planned = now_ns - self.started_ns, self.planned
+        number = bisect_left(ends, after_ns) + 1
+        if number >= planned:
+            return planned
+        return number + 1 if ends[number - 1] == after_ns and passed() else number
+
+    def count_gaps(self, gaps: Gaps, jobs: int) -> None:
+        """Each of so many jobs got a token at the end of each step that ran."""
+        ends, counts = self.ends, gaps.counts
+        if ends is None:
+            counts[self._duration_ns] = counts.get(self._duration_ns, 0) + jobs
         elif isinstance(ends, range):
-            gaps[ends.step] = gaps.get(ends.step, 0) + jobs * self.planned
+            counts[ends.step] = counts.get(ends.step, 0) + jobs * self.planned
         else:
-            before = 0
-            for end in ends[: self.planned]:
-                gaps[end - before] = gaps.get(end - before, 0) + jobs
-                before = end
+            gaps.add_ends(ends[: self.planned], jobs)
