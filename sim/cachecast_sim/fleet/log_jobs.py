@@ -23,8 +23,9 @@ class LogJobs:
         self.seen = self._maker.seen
 
     def made(self, requests: Iterable[Request], pauses: bool) -> Iterator[Asked]:
-        """Those that can be served, in log order; their pauses are 0 unless asked for. RequestFault for
-        one whose blocks the engine cannot cache."""
+        """Those that can be served, in log order; their pauses are 0 unless asked for.
+
+        RequestFault for a request whose blocks the engine cannot cache."""
         make, before = self._maker.job, self.pauses.before
         for request in requests:
             try:
