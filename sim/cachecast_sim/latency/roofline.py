@@ -149,7 +149,8 @@ class RooflineModel(LatencyModel):
         shape, tokens = self._shape, prefill + requests
         numbers = _numbers(steps, self._work.kv_layer_bytes * shape.layers, pairs, contexts)
         read = attended_by_all(shape, contexts, requests, numbers)
-        compute = tokens * self._token_ns + (prefill_requests + requests) * self._row_ns
+        compute: float | Steps = tokens * self._token_ns
+        compute += (prefill_requests + requests) * self._row_ns
         if prefill:
             prefilled = attended_by_all(shape, pairs, prefill, numbers)
             compute = compute + prefilled * self._pair_ns[0]
