@@ -254,7 +254,7 @@ def test_per_request_rows_are_like_those_of_simulate(run_cli: RunCli) -> None:
     ("arguments", "sentence"),
     [
         (("--engine", "model"), "--engine model: expected torch:DIR"),
-        (("--engine", "torch:nowhere"), "nowhere has no config.json"),
+        (("--engine", "torch:nowhere"), "there is no folder nowhere"),
         (("--engine", "torch:model", "--device", "tpu"), "device 'tpu' is unknown"),
         (("--engine", "torch:model", "--set", "fleet.servers=2"), "expected fleet.servers = 1"),
         (("--engine", "torch:model", "--set", "engine.ttl_s=5"), "a real engine does not have"),
