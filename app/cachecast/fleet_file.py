@@ -15,9 +15,7 @@ from cachecast_sim.latency.fitted_file import read_fitted
 _LARGEST = 1 << 20  # bytes of a fleet file; more is some other file
 
 
-def load_fleet(
-    path: Path, overrides: Sequence[str], *, any_latency: bool = False
-) -> FleetConfig:
+def load_fleet(path: Path, overrides: Sequence[str], *, any_latency: bool = False) -> FleetConfig:
     """The fleet of the file with `--set a.b=c` applied. BadInput says what is wrong, and where.
 
     With `any_latency` the table [latency] may be missing, and what it says is not looked at.

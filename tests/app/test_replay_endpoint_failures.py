@@ -164,9 +164,7 @@ def test_comments_alone_are_no_answer(run_cli: RunCli, log: Path, tmp_path: Path
             answer(handler, body)
 
     with serving(act) as server:
-        replayed(
-            run_cli, log, server, "--timeout", "0.3", "--retries", "0", "-o", tmp_path / "run"
-        )
+        replayed(run_cli, log, server, "--timeout", "0.3", "--retries", "0", "-o", tmp_path / "run")
         done.set()
     row = rows_of(run_cli, tmp_path / "run")[1]
     assert (row["status"], row["error"]) == ("error", "sent nothing of the answer for 0.3 s")

@@ -11,7 +11,12 @@ from cachecast_datasets.errors import BadInput
 from cachecast_replay.endpoint.address import Address
 from cachecast_replay.endpoint.events import EventDecoder, TooLong
 from cachecast_replay.endpoint.reading import Reading, StreamProblem, body_error
-from cachecast_replay.endpoint.retrying import LONGEST_WAIT_S, RETRIED_STATUS, RequestFailed, retry_after_s
+from cachecast_replay.endpoint.retrying import (
+    LONGEST_WAIT_S,
+    RETRIED_STATUS,
+    RequestFailed,
+    retry_after_s,
+)
 
 CONNECT_TIMEOUT_S = 10.0
 _MOST_ERROR_BYTES = 1 << 16
