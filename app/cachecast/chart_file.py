@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from cachecast.whole_file import write_whole
 from cachecast_datasets.errors import BadInput
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -34,9 +35,9 @@ def write_chart(path: Path, document: Document) -> None:
         made = _renderer(path)(document)
         data = made.encode() if isinstance(made, str) else made
     try:
-        path.write_bytes(data)
+        write_whole(path, data)
     except OSError as problem:
-        raise BadInput(f"--chart {path}: cannot be written: {problem.strerror}") from problem
+        raise BadInput(f"--chart {path}: cannot be written: {problem.strerror}") from None
 
 
 def _renderer(path: Path) -> Callable[[Document], str | bytes]:

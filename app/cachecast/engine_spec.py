@@ -18,8 +18,16 @@ def engine_folder(spec: str) -> Path:
     if not colon or kind not in _KINDS:
         raise BadInput(f"--engine {spec}: expected torch:DIR, a folder with a config.json")
     path = Path(folder)
+    if not path.is_dir():
+        raise BadInput(
+            f"--engine {spec}: there is no folder {path}, expected one with a model's config.json "
+            "(docs/replay.md shows one)"
+        )
     if not (path / "config.json").is_file():
-        raise BadInput(f"--engine {spec}: {path} has no config.json, expected a model's folder")
+        raise BadInput(
+            f"--engine {spec}: {path} has no config.json, expected that of a Llama-shaped model "
+            "(docs/replay.md shows one)"
+        )
     return path
 
 

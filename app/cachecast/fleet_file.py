@@ -15,19 +15,24 @@ from cachecast_sim.latency.fitted_file import read_fitted
 _LARGEST = 1 << 20  # bytes of a fleet file; more is some other file
 
 
-def load_fleet(path: Path, overrides: Sequence[str]) -> FleetConfig:
-    """The fleet of the file with `--set a.b=c` applied. BadInput says what is wrong, and where."""
+def load_fleet(path: Path, overrides: Sequence[str], *, any_latency: bool = False) -> FleetConfig:
+    """The fleet of the file with `--set a.b=c` applied. BadInput says what is wrong, and where.
+
+    With `any_latency` the table [latency] may be missing, and what it says is not looked at.
+    """
     try:
         data = path.read_bytes()
     except OSError as problem:
         raise BadInput(f"{path}: cannot be read ({problem.strerror})") from None
     try:
-        return fleet_of(data, overrides)
+        return fleet_of(data, overrides, any_latency=any_latency)
     except BadInput as problem:
         raise BadInput(f"{path}: {problem}") from None
 
 
-def fleet_of(data: bytes, overrides: Sequence[str] = ()) -> FleetConfig:
+def fleet_of(
+    data: bytes, overrides: Sequence[str] = (), *, any_latency: bool = False
+) -> FleetConfig:
     """The fleet that a file of these bytes describes. BadInput as above, without the place."""
     if len(data) > _LARGEST:
         raise BadInput(f"has {len(data):,} bytes, expected a fleet file (TOML)")
@@ -37,7 +42,7 @@ def fleet_of(data: bytes, overrides: Sequence[str] = ()) -> FleetConfig:
         raise BadInput(f"is not TOML: {problem}") from None
     for override in overrides:
         _set(tables, override)
-    return fleet_config(tables)
+    return fleet_config({**tables, "latency": {}} if any_latency else tables)
 
 
 def check_fleet(path: Path, config: FleetConfig, files: "FilesBeside") -> None:

@@ -12,18 +12,13 @@ from cachecast.output import money_column, notes, print_table, share, tokens
 from cachecast_pricing.money import to_decimal
 from cachecast_sim.fleet.break_even import break_even
 from cachecast_sim.fleet.run import FleetRun
-from cachecast_sim.fleet.summary import Spread, spread, spread_of_counts
+from cachecast_sim.fleet.summary import FleetTotals, Spread, spread, spread_of_counts
 
 
 def print_fleet(run: FleetRun, name: str, bills: Sequence[Bill]) -> None:
     """The fleet, its latencies, its misses and what the same log costs at an API."""
     totals = run.totals
-    if totals.rejected == totals.requests and totals.requests:
-        notes.print(
-            f"all {totals.requests:,} requests were rejected: none fits into "
-            "a server's cache (engine.blocks, engine.tokens)",
-            style="bold red",
-        )
+    say_rejected(totals)
     print_table(_served(run, name))
     if totals.completed:
         print_table(_latencies(run))
@@ -38,6 +33,20 @@ def print_fleet(run: FleetRun, name: str, bills: Sequence[Bill]) -> None:
         notes.print("Assumed:", style="dim")
     for sentence in dict.fromkeys(assumed):
         notes.print(f"  • {sentence}", style="dim", markup=False)
+
+
+def say_rejected(totals: FleetTotals) -> None:
+    """Why requests were not served, if some were not."""
+    if not totals.rejected:
+        return
+    them = "one is" if totals.rejected == 1 else "each is"
+    who = f"{totals.rejected:,} of {totals.requests:,} requests were rejected: {them}"
+    if totals.rejected == totals.requests:
+        who = f"all {totals.requests:,} requests were rejected: each is"
+    notes.print(
+        f"{who} larger than a server's cache (engine.blocks, engine.tokens)",
+        style="bold red",
+    )
 
 
 def _table(title: str, *columns: str) -> Table:

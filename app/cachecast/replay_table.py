@@ -5,6 +5,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from cachecast.fleet_table import say_rejected
 from cachecast.output import print_table, share, tokens
 from cachecast_sim.fleet.summary import FleetTotals, spread
 
@@ -35,6 +36,7 @@ def _spread(values: Any) -> dict[str, float] | None:
 
 def print_measured(totals: FleetTotals, meta: dict[str, Any]) -> None:
     """The engine's hits and latencies."""
+    say_rejected(totals)
     table = Table(
         title=f"{meta['engine']} on {meta['device']}, {meta['clock']} clock",
         title_justify="left", header_style="bold", box=box.SIMPLE_HEAD,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
+from cachecast_sim.prompt_size import prompt_size
 
 _PROMPT, _TAIL, _OUTPUT, _FILLER = 1, 2, 3, 4  # what a seed is for: streams that never meet
 
@@ -30,11 +31,11 @@ class PromptMaker:
         self._as_they_are = known_ids_as_they_are
 
     def prompt(self, request: Request, index: int) -> list[int]:
-        """The prompt's token ids, `prompt_tokens` of them. BadInput if its content is unknown.
+        """The prompt's token ids, as many as `simulate` counts. BadInput if its content is unknown.
 
         `index` is the request's place in the log: what makes its own tokens its own.
         """
-        size = request.prompt_tokens
+        size = prompt_size(request)
         if size is None or size < 1:
             shown = "unknown" if size is None else size
             raise BadInput(

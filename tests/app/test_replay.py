@@ -76,6 +76,80 @@ def test_driven_by_a_replays_own_durations_the_simulator_agrees_on_everything(
 
 
 @pytest.mark.usefixtures("place")
+def test_a_log_without_prompt_sizes_is_replayed_as_it_is_simulated(run_cli: RunCli) -> None:
+    """Both take the estimate of the content blocks; a generated log has nothing else."""
+    assert run_cli("generate", "chat", "-o", "chat.jsonl", "--requests", "5", "--seed", "1")[0] == 0
+    limits = ("--fleet", "fleet.toml", "--set", "engine.blocks=2001",
+              "--set", "engine.max_batch_tokens=512")  # fmt: skip
+    engine = ("--engine", "torch:model", "-o", "measured")
+    code, _, err = run_cli("replay", "chat.jsonl", *limits, *engine)
+    assert code == 0, err
+    steps = ("--set", "latency.kind=recorded", "--set", "latency.file=measured")
+    assert run_cli("simulate", "chat.jsonl", *limits, *steps, "-o", "recorded")[0] == 0
+    code, found = compared(run_cli, "recorded", "measured")
+    assert (code, found["verdict"], found["requests"]) == (0, "pass", 5)
+    assert found["hit_tokens"]["measured"] > 0
+
+
+def test_a_log_without_any_size_is_refused_before_the_engine_is_made(
+    run_cli: RunCli, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "sizes.jsonl").write_text('{"at": 0.0, "output": 5, "prompt": []}\n', "utf-8")
+    monkeypatch.setattr("cachecast.engine_spec.open_engine", None)
+    code, _, err = run_cli(
+        "replay", "sizes.jsonl", "--engine", "torch:model", "--fleet", "fleet.toml"
+    )
+    assert code == 2
+    assert err.endswith(
+        "cachecast: no request of the log has a prompt size, expected a log that knows them\n"
+    )
+
+
+def test_what_a_fleet_file_says_of_latency_is_not_looked_at(run_cli: RunCli, place: Path) -> None:
+    """Missing, or of a file that is not there."""
+    limits, latency = FLEET.split("[latency]")
+    assert latency
+    (place / "fleet.toml").write_text(limits, encoding="utf-8")
+    replayed(run_cli, "without")
+    broken = limits + '[latency]\nkind = "fitted"\nfile = "nowhere.toml"\nspeed = 3\n'
+    (place / "fleet.toml").write_text(broken, encoding="utf-8")
+    replayed(run_cli, "with")
+    code, found = compared(run_cli, "without", "with")
+    assert code in (0, 1)
+    assert found["requests"] == 12
+
+
+def test_cache_salts_that_no_engine_is_told_are_refused(run_cli: RunCli, place: Path) -> None:
+    """One salt for all changes nothing; a second one would separate what a replay shares."""
+    row = {"arrival": 0.0, "prompt_token_ids": [1, 2, 3], "output_len": 1, "cache_salt": "a"}
+    write_log(place / "log.jsonl", [{**row, "id": "r0"}, {**row, "id": "r1"}])
+    replayed(run_cli, "one-salt")
+    write_log(place / "log.jsonl", [{**row, "id": "r0"}, {**row, "id": "r1", "cache_salt": "b"}])
+    code, _, err = run_cli(
+        "replay", "log.jsonl", "--engine", "torch:model", "--fleet", "fleet.toml", "-o", "two"
+    )
+    assert code == 2
+    assert "request r1: its cache salt is not that of the requests before it" in err
+    assert not (place / "two").exists()
+
+
+def test_requests_that_are_larger_than_the_cache_are_counted_and_explained(
+    run_cli: RunCli, place: Path
+) -> None:
+    """25 blocks of 4 tokens hold a prompt of 100 with one token of output and none of 101."""
+    rows = [
+        {"id": f"r{size}", "arrival": 0.0, "prompt_token_ids": [1] * size, "output_len": 1}
+        for size in (100, 101)
+    ]
+    write_log(place / "log.jsonl", rows)
+    code, _, err = run_cli(
+        "replay", "log.jsonl", "--engine", "torch:model", "--fleet", "fleet.toml"
+    )
+    assert code == 0
+    assert "1 of 2 requests were rejected: one is larger than a server's cache" in err
+
+
+@pytest.mark.usefixtures("place")
 def test_another_cache_is_found_out(run_cli: RunCli) -> None:
     """The same log, predicted with a cache of another size."""
     replayed(run_cli, "measured")
@@ -254,7 +328,7 @@ def test_per_request_rows_are_like_those_of_simulate(run_cli: RunCli) -> None:
     ("arguments", "sentence"),
     [
         (("--engine", "model"), "--engine model: expected torch:DIR"),
-        (("--engine", "torch:nowhere"), "nowhere has no config.json"),
+        (("--engine", "torch:nowhere"), "there is no folder nowhere"),
         (("--engine", "torch:model", "--device", "tpu"), "device 'tpu' is unknown"),
         (("--engine", "torch:model", "--set", "fleet.servers=2"), "expected fleet.servers = 1"),
         (("--engine", "torch:model", "--set", "engine.ttl_s=5"), "a real engine does not have"),

@@ -150,6 +150,61 @@ def test_a_server_that_falls_silent_is_given_up_after_the_timeout(
     assert (row["status"], row["error"]) == ("error", "said nothing for 0.3 s")
 
 
+def test_comments_alone_are_no_answer(run_cli: RunCli, log: Path, tmp_path: Path) -> None:
+    """They keep a connection alive, for ever if need be."""
+    done = threading.Event()
+
+    def act(handler: Handler, body: Body) -> None:
+        if limit(body) == 4:
+            handler.start()
+            while not done.wait(0.02):
+                handler.wfile.write(b": ping\n\n")
+                handler.wfile.flush()
+        else:
+            answer(handler, body)
+
+    with serving(act) as server:
+        replayed(run_cli, log, server, "--timeout", "0.3", "--retries", "0", "-o", tmp_path / "run")
+        done.set()
+    row = rows_of(run_cli, tmp_path / "run")[1]
+    assert (row["status"], row["error"]) == ("error", "sent nothing of the answer for 0.3 s")
+
+
+@pytest.mark.parametrize(("seconds", "words"), [("60", ""), ("61", " (asks to wait 61 s)")])
+def test_a_wait_that_is_too_long_is_named(
+    run_cli: RunCli, log: Path, tmp_path: Path, seconds: str, words: str
+) -> None:
+    with serving(failing(429, 1, retry_after=seconds)) as server:
+        said = refused(run_cli, log, "--endpoint", server.url, "--retries", "0")
+    assert said.endswith(f"{server.url} answered 429: not now{words}\n")
+
+
+def test_a_list_of_models_that_never_ends_is_not_read(
+    run_cli: RunCli, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cachecast_replay.endpoint.client._MOST_BYTES", 20)
+    with serving(answer) as server:
+        said = refused(run_cli, log, "--endpoint", server.url)
+    assert said == f"{server.url} answered with more than 20 bytes\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALL_PROXY", "ftp://me:hunter2@localhost:1"),
+        ("HTTPS_PROXY", "ftp://hunter2"),
+        ("SSL_CERT_FILE", "/nowhere"),
+    ],
+)
+def test_a_proxy_or_certificates_that_cannot_be_used_are_one_sentence(
+    run_cli: RunCli, log: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    said = refused(run_cli, log, "--endpoint", "https://192.0.2.1/v1", "--allow-remote")
+    assert said.startswith("the proxy or the certificates that the environment names")
+    assert "hunter2" not in said
+
+
 def test_a_server_that_is_down_is_one_sentence(run_cli: RunCli, log: Path) -> None:
     with socket.socket() as taken:  # bound, but nobody listens
         taken.bind(("127.0.0.1", 0))

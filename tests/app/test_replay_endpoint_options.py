@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import RunCli
 from endpoint_replays import LOG, refused, rows_of, write_rows
-from fake_server import Body, Handler, answer, limit, serving
+from fake_server import Body, Handler, answer, limit, piece, serving
 
 pytest.importorskip("httpx", reason="httpx is not installed: --endpoint needs it")
 
@@ -89,6 +89,27 @@ def test_a_key_reaches_the_server_and_no_file_or_message(
     for file in (tmp_path / "run").iterdir():
         assert b"hunter2" not in file.read_bytes()
     assert "Bearer [api key] may not" in err  # brackets are no markup
+
+
+def test_a_key_that_the_server_names_its_model_or_its_end_by_is_kept_nowhere(
+    run_cli: RunCli, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THE_KEY", "sk-hunter2")
+    run = ("-o", tmp_path / "run", "--api-key-env", "THE_KEY")
+
+    def act(handler: Handler, body: Body) -> None:
+        handler.start()
+        handler.send(piece(body, "a", "sk-hunter2"))
+        handler.send("[DONE]")
+
+    with serving(act) as server:
+        server.models = ["sk-hunter2"]
+        assert refused(run_cli, log, "--endpoint", server.url, *run) == (
+            f"{server.url}: which model? Name it with --model; it has: [api key]\n"
+        )
+        server.models = ["tiny"]
+        assert run_cli("replay", log, "--endpoint", server.url, *run)[0] == 0
+    assert rows_of(run_cli, tmp_path / "run")[0]["finish"] == "[api key]"
 
 
 def test_a_refused_key_is_one_sentence_without_the_servers_words(

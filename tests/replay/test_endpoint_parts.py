@@ -13,7 +13,7 @@ from cachecast_datasets.errors import BadInput
 from cachecast_replay.endpoint.address import HIDDEN, Address, address_of, is_local
 from cachecast_replay.endpoint.answers import Answer, AnswerTotals
 from cachecast_replay.endpoint.dialect import Dialect, dialects
-from cachecast_replay.endpoint.events import EventDecoder
+from cachecast_replay.endpoint.events import EventDecoder, TooLong
 from cachecast_replay.endpoint.reading import Reading, StreamProblem, body_error
 from cachecast_replay.endpoint.retrying import RequestFailed, RetryPolicy, retry_after_s
 from cachecast_replay.endpoint.words import WORDS, text_of
@@ -34,7 +34,7 @@ def test_events_are_the_same_wherever_the_bytes_are_cut(places: list[int]) -> No
 
 def read(*chunks: Any, step_ns: int = 10) -> Reading:
     """A reading of chunks that arrive at 10, 20, 30 … ns."""
-    reading = Reading()
+    reading = Reading(asked_tokens=3)
     for number, chunk in enumerate(chunks, 1):
         data = chunk if isinstance(chunk, bytes) else json.dumps(chunk).encode()
         reading.take(data, number * step_ns)
@@ -52,6 +52,37 @@ def delta(finish: str | None = None, /, **content: Any) -> Any:
 
 def counted(**counts: Any) -> Any:
     return {"choices": [], "usage": counts}
+
+
+def cached(tokens: int, *, of: int) -> Any:
+    return counted(prompt_tokens=of, prompt_tokens_details={"cached_tokens": tokens})
+
+
+def test_a_prompt_may_be_cached_as_a_whole() -> None:
+    assert read(text("a", "stop"), cached(10, of=10)).usage.cached_tokens == 10
+
+
+def test_an_answer_of_many_more_pieces_than_tokens_does_not_end() -> None:
+    """3 tokens were asked for: 8 pieces for each, and 64 more, may come."""
+    most = [text("a")] * 88
+    assert read(*most, text("", "length")).finish == "length"
+    with pytest.raises(StreamProblem, match="does not end the answer: 89 pieces so far"):
+        read(*most, text("a"))
+
+
+def test_an_event_that_never_ends_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither as one line nor as many: 10 bytes are enough here."""
+    monkeypatch.setattr("cachecast_replay.endpoint.events._LONGEST", 10)
+    assert EventDecoder().feed(b"data:12345") == []
+    with pytest.raises(TooLong, match="an event of more than 10 bytes"):
+        EventDecoder().feed(b"data:123456")
+    decoder = EventDecoder()
+    assert decoder.feed(b"data:12\n") == []
+    assert decoder.feed(b"dat") == []
+    with pytest.raises(TooLong):
+        decoder.feed(b"a:")
+    whole = EventDecoder()
+    assert [data for _ in range(3) for data in whole.feed(b"data:12\n\n")] == [b"12"] * 3
 
 
 def test_the_end_is_the_last_token_and_not_the_usage_after_it() -> None:
@@ -116,6 +147,12 @@ def test_cached_tokens_that_are_not_reported_are_unknown_and_never_zero(
         ([counted(prompt_tokens=-3)], "Expected `int` >= 0"),
         ([{"error": {"message": "out of memory"}}], "ended with an error: out of memory"),
         ([delta("stop"), counted(completion_tokens=0)], "ended the answer without a token"),
+        ([counted(prompt_tokens=2**53 + 1)], "Expected `int` <= 9007199254740992"),
+        ([b'{"error": ' + b"[" * 9_999 + b"]" * 9_999 + b"}"], "maximum recursion depth"),
+        (
+            [text("a", "stop"), cached(11, of=10)],
+            "counts 11 cached tokens in a prompt of 10, expected at most all",
+        ),
     ],
 )
 def test_what_is_no_answer_says_why(chunks: list[Any], words: str) -> None:
@@ -198,6 +235,9 @@ def test_only_this_machine_is_local(host: str, local: bool) -> None:
         ("http://localhost:port/v1", "is no URL"),
         ("http://me:hunter2@localhost/v1", "--api-key-env"),
         ("http://localhost/v1?key=hunter2", "--api-key-env"),
+        ("me:hunter2@localhost/v1", "--api-key-env"),  # no scheme: it is all a path
+        ("http://me:hun/ter2@localhost:hunter2/v1", "--api-key-env"),
+        ("ftp://localhost/v1#hunter2", "--api-key-env"),
     ],
 )
 def test_a_bad_address_is_refused_in_one_sentence_that_shows_no_secret(
@@ -220,6 +260,7 @@ def test_a_key_is_in_no_repr_and_cut_out_of_what_others_write() -> None:
     assert "hunter2" not in repr(address)
     assert address.safe("bad\n  key hunter2!") == f"bad key {HIDDEN}!"
     assert len(address.safe("x" * 500)) == 200
+    assert address.safe("\x1b[31mred\x07\u202e") == "\ufffd[31mred\ufffd\ufffd"
 
 
 @pytest.mark.parametrize("key", ["two words", "line\n", "schlüssel", ""])

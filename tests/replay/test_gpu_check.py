@@ -32,12 +32,15 @@ def test_a_dry_run_goes_the_whole_way_and_lock_step_is_exact(root: Path) -> None
     code, out, err = check(root, "--dry-run")
     assert (code, err) == (0, "")
     assert re.search(r"sdpa: prefill of 64 tokens .* of the matrix rate; decode of 4 at ", out)
-    assert "\nload 0.5: 12 requests, median of 2 replays\n  lock-step: 0 differences in " in out
-    rows = [line.split("  mean")[0].strip() for line in out.splitlines() if "  mean" in line]
-    assert rows == [
-        "teacher-forced TTFT", "teacher-forced ITL", "free-running TTFT", "free-running ITL",
-        "floor TTFT", "floor ITL",
+    assert "\nload 0.5: 12 requests, median of 2 replays\n" in out
+    rows = re.findall(r"^  (\S.*?) {2,}\d.*?(met|missed|too noisy)?$", out, re.MULTILINE)
+    assert rows[0] == ("lock-step, differences", "met")
+    assert [name for name, _ in rows[1:]] == [
+        "TTFT, measured schedule", "ITL, measured schedule", "TTFT, free-running",
+        "TTFT of two replays", "ITL, free-running", "ITL of two replays",
     ]  # fmt: skip
+    assert [bool(state) for _, state in rows[1:]] == [True, True, True, False, True, False]
+    assert re.fullmatch(r"goals missed: .*|every goal .*", out.splitlines()[-1])
 
 
 def test_an_option_that_is_unknown_is_one_sentence(root: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cachecast_datasets.errors import BadInput
-from cachecast_datasets.request import ContentBlock, Request
+from cachecast_datasets.request import Boundaries, ContentBlock, Request
 from cachecast_replay.prompts import PromptMaker
 
 MAKER = PromptMaker(1000)
@@ -27,6 +27,26 @@ def test_equal_block_ids_give_equal_tokens_and_others_do_not() -> None:
     assert len(first) == len(second) == 12
     assert first[:8] == second[:8]
     assert first[8:] != second[8:]
+
+
+def estimated(*blocks: tuple[str, int]) -> Request:
+    """A request that knows only its content blocks: (name, tokens)."""
+    ends = [sum(tokens for _, tokens in blocks[: n + 1]) for n in range(len(blocks))]
+    return Request(
+        "r", 0, prompt_tokens=None,
+        blocks=[ContentBlock("user", None, "text", n, size, ord(name))
+                for n, (name, size) in enumerate(blocks)],
+        boundaries=Boundaries(ends, [0] * len(ends), ["user"] * len(ends), [None] * len(ends)),
+    )  # fmt: skip
+
+
+def test_a_prompt_of_unknown_size_is_as_long_as_its_content_blocks() -> None:
+    """As `simulate` takes it: here 5 and 7 tokens, of which the first block is shared."""
+    first = MAKER.prompt(estimated(("A", 5), ("B", 7)), 0)
+    second = MAKER.prompt(estimated(("A", 5), ("C", 7)), 1)
+    assert len(first) == len(second) == 12
+    assert first[:5] == second[:5]
+    assert first[5:] != second[5:]
 
 
 def test_an_id_of_64_bits_is_not_cut() -> None:

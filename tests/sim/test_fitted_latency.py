@@ -3,6 +3,7 @@
 import re
 from fractions import Fraction
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,6 +126,35 @@ def test_steps_at_the_end_of_the_calibrated_range_are_trusted_and_beyond_it_name
         "2 of 4 steps lie outside the calibrated new_tokens 1 to 512 (513 to 600): their times are "
         "extrapolated",
     )
+
+
+@pytest.mark.parametrize("knot", [32, 33])
+def test_a_segment_that_no_calibrated_step_reached_has_the_slope_before_it(knot: int) -> None:
+    """100 tokens of one prompt whose largest calibrated step had 32: 1000 us of constant, 20 of
+    the request, 500 for the second token and 300 for each of the other 98."""
+    coefficients = msgspec.structs.replace(
+        FITTED.coefficients_s, knots=[1, 2, knot], new_token=[0.0005, 0.0003, 0.0]
+    )
+    valid = msgspec.structs.replace(FITTED.valid, new_tokens=(1, 32))
+    model = FittedModel(
+        msgspec.structs.replace(FITTED, coefficients_s=coefficients, valid=valid), "f"
+    )
+    assert model.step_ns(100, 1, 0, 0, 0) == (1000 + 20 + 500 + 98 * 300) * US
+    assert model.assumptions()[1] == (
+        "1 of 1 steps lie outside the calibrated new_tokens 1 to 32 (100 to 100): their times are "
+        "extrapolated"
+    )
+
+
+def test_a_segment_that_one_step_reached_keeps_its_own_slope() -> None:
+    coefficients = msgspec.structs.replace(
+        FITTED.coefficients_s, knots=[1, 2, 31], new_token=[0.0005, 0.0003, 0.0]
+    )
+    valid = msgspec.structs.replace(FITTED.valid, new_tokens=(1, 32))
+    model = FittedModel(
+        msgspec.structs.replace(FITTED, coefficients_s=coefficients, valid=valid), "f"
+    )
+    assert model.step_ns(100, 1, 0, 0, 0) == (1000 + 20 + 500 + 29 * 300) * US
 
 
 def test_only_the_steps_of_a_stretch_that_ran_count_as_beyond() -> None:

@@ -61,7 +61,7 @@ def replay_endpoint(
         except KeyboardInterrupt:
             partial = True
         if not totals.requests:
-            raise BadInput("no request was replayed: interrupted, or the log has no prompt sizes")
+            raise BadInput("interrupted before a request had ended: nothing was written")
         if not totals.completed:
             raise BadInput(
                 f"none of {counted(totals.requests, 'request')} was answered; the first: "

@@ -2,7 +2,7 @@
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib.metadata import version
@@ -24,8 +24,8 @@ from cachecast.saving_chart import Point
 from cachecast.step_writer import StepSink
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.importing import Progress
-from cachecast_datasets.trace import Trace
 from cachecast_replay.clocks import RealClock, VirtualClock
+from cachecast_replay.engine.shape import read_shape
 from cachecast_replay.machine import machine_name
 from cachecast_replay.measuring import Stopwatch
 from cachecast_replay.prompts import PromptMaker
@@ -69,7 +69,7 @@ class _Kept:
 
 def replay_engine(logs: tuple[Path, ...], options: EngineOptions, wanted: ReplayOutput) -> None:
     """The whole command. BadInput for what is wrong with the engine or the log."""
-    config = load_fleet(options.fleet, options.overrides)
+    config = load_fleet(options.fleet, options.overrides, any_latency=True)
     folder = engine_folder(options.spec)
     kept, partial = _Kept(), False
     with contextlib.ExitStack() as stack:
@@ -79,6 +79,10 @@ def replay_engine(logs: tuple[Path, ...], options: EngineOptions, wanted: Replay
         if wanted.out is not None:  # before the work: the place may be taken
             writer = stack.enter_context(RunWriter(wanted.out, wanted.force))
         trace = open_log(logs, tmp, report)
+        turns = turns_of(
+            trace.requests(columns=COLUMNS), PromptMaker(read_shape(folder).vocab_size),
+            ignore_output=config.engine.ignore_output, speed_up=options.speed_up,
+        )  # fmt: skip
         engine = _warm_engine(folder, config, options, report)
         jobs_sink = None if writer is None else MeasuredSink(writer, options.spec)
         steps_sink = None if writer is None else StepSink(writer)
@@ -91,14 +95,15 @@ def replay_engine(logs: tuple[Path, ...], options: EngineOptions, wanted: Replay
                 jobs_sink(job)
 
         try:
-            for job in _jobs(replay, engine, trace, config, options.speed_up):
+            closed = config.fleet.loop == "closed"
+            for job in replay.closed_loop(turns) if closed else replay.open_loop(turns):
                 keep(job)
         except KeyboardInterrupt:
             partial = True
             for job in replay.held_back():
                 keep(job)
         if not kept.totals.requests:
-            raise BadInput("no request was replayed: interrupted, or the log has no prompt sizes")
+            raise BadInput("interrupted before a request had ended: nothing was written")
         measured = measured_json(kept.totals, replay.steps)
         meta = _meta(logs, options, config.fleet.loop, partial, measured)
         if writer is not None and jobs_sink is not None and steps_sink is not None:
@@ -135,17 +140,6 @@ def _replay(engine: Any, options: EngineOptions, sink: StepSink | None) -> Repla
         Stopwatch(probe),
         _nothing if sink is None else _into(sink),
     )
-
-
-def _jobs(
-    replay: Replay, engine: Any, trace: Trace, config: FleetConfig, speed_up: float
-) -> Iterator[Job]:
-    turns = turns_of(
-        trace.requests(columns=COLUMNS), PromptMaker(engine.shape.vocab_size),
-        ignore_output=config.engine.ignore_output, speed_up=speed_up,
-    )  # fmt: skip
-    closed = config.fleet.loop == "closed"
-    return replay.closed_loop(turns) if closed else replay.open_loop(turns)
 
 
 def _meta(

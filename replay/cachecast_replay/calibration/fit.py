@@ -30,8 +30,14 @@ class Fit:
 
 
 def fit(samples: Sequence[Sample], knots: Sequence[int] = KNOTS) -> Fit:
-    """Fitted on the medians of each kind of step over the rounds. BadInput for too few."""
+    """Fitted on the medians of each kind of step over the rounds. BadInput for too few.
+
+    Only knots that some step goes beyond are used: what lies behind the others was not measured,
+    and a slope of 0 there would predict that a larger step takes no longer.
+    """
     counts, seconds = _medians(samples)
+    largest = max((row[0] + row[3] for row in counts), default=0)
+    knots = [knot for knot in knots if knot < largest] or list(knots[:1])
     held = np.arange(len(seconds)) % _HELD_OUT == _HELD_OUT - 1
     if (~held).sum() < 2 * (len(knots) + 6):
         raise BadInput(

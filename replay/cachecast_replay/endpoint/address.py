@@ -25,8 +25,10 @@ class Address:
         return f"{parts.scheme}://{parts.netloc}"
 
     def safe(self, text: str) -> str:
-        """What someone else wrote, on one line, cut to 200 characters, without the key."""
-        clean = " ".join(text.split())
+        """What someone else wrote, on one line, cut to 200 characters, without the key and what
+        would steer a terminal."""
+        words = " ".join(text.split())
+        clean = "".join(one if one.isprintable() else "\ufffd" for one in words)
         if self.key is not None:
             clean = clean.replace(self.key, HIDDEN)
         return clean if len(clean) <= _MOST_SHOWN else clean[: _MOST_SHOWN - 1] + "…"
@@ -37,16 +39,16 @@ def address_of(url: str, *, allow_remote: bool, key: str | None = None) -> Addre
 
     The URL is stored in the run, so one with a user name, a password or a query is refused.
     """
+    if any(mark in url for mark in "@?#"):  # before all else: no other message may show a secret
+        raise BadInput(
+            "--endpoint: has a user, a query or a fragment, expected http://HOST:PORT/v1; "
+            "a key comes with --api-key-env"
+        )
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as problem:
         raise BadInput(f"--endpoint: is no URL ({problem}), expected http://HOST:PORT/v1") from None
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise BadInput(
-            "--endpoint: has a user, a query or a fragment, expected http://HOST:PORT/v1; "
-            "a key comes with --api-key-env"
-        )
     if parts.scheme not in ("http", "https") or not host:
         raise BadInput(f"--endpoint {url}: expected http://HOST:PORT/v1")
     local = is_local(host)

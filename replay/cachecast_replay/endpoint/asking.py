@@ -36,7 +36,7 @@ class Asker:
         body = self.dialect.body(self.model, turn.prompt, len(turn.output), turn.text)
         sent_ns, retries = clock.now_ns(), 0
         while True:
-            reading = Reading()
+            reading = Reading(len(turn.output))
             try:
                 await self.client.stream(self.dialect.path, body, reading, clock.now_ns)
             except RequestFailed as failed:

@@ -1,10 +1,10 @@
 """Server-sent events out of bytes that arrive in any pieces."""
 
-_LONGEST = 16 << 20  # bytes of one line; more is no event
+_LONGEST = 16 << 20  # bytes of one event; more is none
 
 
 class TooLong(ValueError):
-    """A line of a stream does not end."""
+    """An event of a stream does not end."""
 
 
 class EventDecoder:
@@ -17,20 +17,22 @@ class EventDecoder:
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
+        self._data_bytes = 0
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """The data of the events that end in `piece`. TooLong for a line that never ends."""
+        """The data of the events that end in `piece`. TooLong for one that never ends."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
-        if len(self._rest) > _LONGEST:
-            raise TooLong(f"a line of more than {_LONGEST:,} bytes")
+        if len(self._rest) + self._data_bytes > _LONGEST:
+            raise TooLong(f"sent an event of more than {_LONGEST:,} bytes")
         found = []
         for line in lines:
             clean = line.removesuffix(b"\r")
             if clean.startswith(b"data:"):
                 self._data.append(clean[5:].removeprefix(b" "))
+                self._data_bytes += len(clean)
             elif not clean and self._data:
                 found.append(b"\n".join(self._data))
-                self._data = []
+                self._data, self._data_bytes = [], 0
         return found
 
     def end(self) -> list[bytes]:

@@ -60,13 +60,13 @@ async def check_model(client: Client, address: Address, model: str | None) -> st
             ) from None
         names = None
     if model is None:
-        if names is not None and len(names) == 1:
+        # a name goes into the run: not one that repeats the key, or that no line can show
+        if names is not None and len(names) == 1 and address.safe(names[0]) == names[0]:
             return names[0]
-        known = f"; it has: {', '.join(names)}" if names else ""
+        known = f"; it has: {_shown(names, address)}" if names else ""
         raise BadInput(f"{address.base}: which model? Name it with --model{known}")
     if names and model not in names:
-        shown = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
-        raise BadInput(f"{address.base} has no model {model!r}; it has: {shown}")
+        raise BadInput(f"{address.base} has no model {model!r}; it has: {_shown(names, address)}")
     return model
 
 
@@ -75,6 +75,10 @@ def _names(body: bytes) -> list[str] | None:
         return [model.id for model in msgspec.json.decode(body, type=_Models).data]
     except msgspec.DecodeError:
         return None
+
+
+def _shown(names: Sequence[str], address: Address) -> str:
+    return ", ".join(address.safe(name) for name in names[:10]) + (" …" if len(names) > 10 else "")
 
 
 def _about_key(address: Address, failed: RequestFailed) -> str:
@@ -111,7 +115,7 @@ async def _try(
     policy, done = RetryPolicy(_BUSY_RETRIES), 0
     while True:
         try:
-            await client.stream(dialect.path, body, Reading(), time.monotonic_ns)
+            await client.stream(dialect.path, body, Reading(_PROBE_OUTPUT), time.monotonic_ns)
             return None
         except RequestFailed as failed:
             wait_s = policy.wait_s(done, failed) if failed.status in _BUSY_STATUS else None

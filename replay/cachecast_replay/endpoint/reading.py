@@ -4,7 +4,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]  # more tokens than that is no count
+# of an answer that does not end: a token may come in some pieces, and some servers add empty ones
+_PIECES_A_TOKEN, _PIECES = 8, 64
 
 
 class PromptDetails(msgspec.Struct):
@@ -58,7 +60,7 @@ class StreamProblem(Exception):
 
 
 class Reading:
-    """One answer as it comes in. Times are the caller's, in nanoseconds.
+    """One answer of at most `asked_tokens`, as it comes in. Times are the caller's, in nanoseconds.
 
     The first token is seen in the first chunk with text. A chunk of /v1/completions shows a token
     even where its text is empty (half a character, a special token); the empty first delta of a
@@ -66,7 +68,8 @@ class Reading:
     and [DONE] come after the last token.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, asked_tokens: int) -> None:
+        self._most_pieces = _PIECES_A_TOKEN * asked_tokens + _PIECES
         self.first_token_ns: int | None = None
         self.end_ns: int | None = None
         self.finish: str | None = None
@@ -81,7 +84,7 @@ class Reading:
             return
         try:
             chunk = _CHUNK.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise StreamProblem(f"sent what is no chunk of an answer: {problem}") from None
         if chunk.error is not None:
             raise StreamProblem(f"ended with an error: {error_text(chunk.error)}")
@@ -97,6 +100,11 @@ class Reading:
             raise StreamProblem(f"cut the stream off after {pieces} of the answer")
         if self.first_token_ns is None or self.usage.completion_tokens == 0:
             raise StreamProblem("ended the answer without a token")
+        cached, prompt = self.usage.cached_tokens, self.usage.prompt_tokens
+        if cached is not None and prompt is not None and cached > prompt:
+            raise StreamProblem(
+                f"counts {cached:,} cached tokens in a prompt of {prompt:,}, expected at most all"
+            )
 
     def _choice(self, choice: _Choice, now_ns: int) -> None:
         shown = bool(choice.text or choice.delta) or (
@@ -104,6 +112,8 @@ class Reading:
         )
         if shown:
             self._pieces += 1
+            if self._pieces > self._most_pieces:
+                raise StreamProblem(f"does not end the answer: {self._pieces:,} pieces so far")
         if choice.finish_reason is not None:
             self.finish = choice.finish_reason
         if self.first_token_ns is None and (shown or choice.finish_reason is not None):
@@ -125,5 +135,5 @@ def body_error(body: bytes) -> str:
     """The same of a whole response: JSON where it is, else its text."""
     try:
         return error_text(msgspec.json.decode(body))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return body.decode("utf-8", "replace")

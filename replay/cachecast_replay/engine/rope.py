@@ -76,7 +76,7 @@ def rope_of(config: Config, source: str) -> Rope:
 def number(config: Config, field: str, source: str, default: float | None = None) -> float:
     """A positive number of a config. Raises EngineError."""
     value = config.get(field, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         what = "is missing" if value is None else f"is {value!r}"
         raise EngineError(f"{source}: {field} {what}, expected a number > 0")
     return float(value)

@@ -82,6 +82,11 @@ def shape_of(config: Config, source: str) -> ModelShape:
             raise EngineError(
                 f"{source}: {field} is {config[field]!r}; the engine runs only {only!r}"
             )
+    if config.get("quantization_config"):
+        raise EngineError(
+            f"{source}: has a quantization_config, which the engine does not run; expected a model "
+            "in float32, bfloat16 or float16"
+        )
     sizes = {field: _size(config, field, source) for field in _SIZES}
     heads, hidden = sizes["num_attention_heads"], sizes["hidden_size"]
     kv_heads = _size(config, "num_key_value_heads", source, heads)

@@ -14,6 +14,8 @@ from cachecast_replay.engine.shape import ModelShape
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 STANDARD_DEVIATION = 0.02  # what Hugging Face initialises with
+_FLOATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+_ENDINGS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,11 @@ def load_weights(
                 if name.endswith("rotary_emb.inv_freq") or name == "lm_head.weight":
                     continue  # a buffer of old checkpoints; a head that is tied to the embedding
                 raise EngineError(f"{path}: {name} is no tensor of the model in config.json")
+            if tensor.dtype not in _FLOATS:
+                raise EngineError(
+                    f"{path}: {name} has dtype {_name(tensor.dtype)}, expected "
+                    f"{', '.join(_name(dtype) for dtype in _FLOATS)}; quantised weights are not run"
+                )
             if tuple(tensor.shape) != expected[name]:
                 raise EngineError(
                     f"{path}: {name} is {tuple(tensor.shape)}, config.json asks for "
@@ -141,8 +148,19 @@ def load_weights(
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether `folder` holds safetensors that `load_weights` would look at."""
-    return (folder / INDEX).is_file() or (folder / SINGLE).is_file()
+    """Whether `folder` holds safetensors that `load_weights` would look at.
+
+    Raises EngineError for weights under another name: they would be taken for none.
+    """
+    if (folder / INDEX).is_file() or (folder / SINGLE).is_file():
+        return True
+    others = sorted(path.name for ending in _ENDINGS for path in folder.glob(f"*{ending}"))
+    if others:
+        raise EngineError(
+            f"{folder}: there is {others[0]}, expected weights in {SINGLE}, or in several files "
+            f"with {INDEX}; without any file of weights they are random"
+        )
+    return False
 
 
 def weights_of(
@@ -214,3 +232,9 @@ def _tensors(path: Path) -> Iterator[tuple[str, Tensor]]:
                 yield name, file.get_tensor(name)
     except SafetensorError as problem:
         raise EngineError(f"{path}: not a safetensors file: {problem}") from None
+    except OSError as problem:
+        raise EngineError(f"{path}: cannot be read: {problem.strerror or problem}") from None
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -20,11 +20,13 @@ class FittedModel(LatencyModel):
     With a price for held tokens the model must `watch` its server before the first step.
 
     No coefficient is negative, so no step gets shorter by more work. Beyond the calibrated ranges
-    the same lines are drawn on; `assumptions` says how often that was.
+    the same lines are drawn on, the last segment that was measured too; `assumptions` says how
+    often that was.
     """
 
     __slots__ = (
-        "_coefficients", "_denominator", "_file", "_held", "_of_context", "_of_held", "_outside",
+        "_coefficients", "_denominator", "_file", "_held", "_knots", "_of_context", "_of_held",
+        "_outside",
         "_place", "_slopes", "_steps", "_stretch", "_up_to",
     )  # fmt: skip
 
@@ -34,9 +36,12 @@ class FittedModel(LatencyModel):
         context = (found.decode_context_token, found.held_token)
         values = (found.constant, *counts, *context, *found.new_token)
         numerators, self._denominator = over_one_denominator([Decimal(str(v)) for v in values])
-        self._coefficients, self._slopes = numerators[:4], numerators[6:]
+        # a segment that no calibrated step reached has a slope of 0 that nobody measured
+        measured = max(1, bisect_left(found.knots, file.valid.new_tokens[1]))
+        self._knots = found.knots[:measured]
+        self._coefficients, self._slopes = numerators[:4], numerators[6 : 6 + measured]
         self._of_context, self._of_held = numerators[4:6]
-        widths = [high - low for low, high in pairwise(found.knots)]
+        widths = [high - low for low, high in pairwise(self._knots)]
         self._up_to = [0, *accumulate(a * b for a, b in zip(self._slopes, widths, strict=False))]
         self._held: HeldTokens = _unknown if found.held_token else _none
         self._file, self._place = file, place
@@ -114,7 +119,7 @@ class FittedModel(LatencyModel):
         constant, of_prefill, of_decode, of_pair = self._coefficients
         numerator = constant + of_prefill * prefill_requests + of_decode * decode_requests
         numerator += of_pair * prefill_pairs + self._of_context * decode_context
-        knots = self._file.coefficients_s.knots
+        knots = self._knots
         last = bisect_left(knots, new_tokens) - 1  # the segment that the last token lies in
         if last < 0:
             return numerator

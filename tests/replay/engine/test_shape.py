@@ -78,6 +78,15 @@ def test_both_spellings_of_rotary_settings_are_read() -> None:
         ({"head_dim": 15}, "head_dim is 15, expected an even number"),
         ({"rms_norm_eps": 0}, "rms_norm_eps is 0, expected a number > 0"),
         ({"rope_theta": "10000"}, "rope_theta is '10000', expected a number > 0"),
+        ({"rope_theta": float("inf")}, "rope_theta is inf, expected a number > 0"),
+        ({"rms_norm_eps": float("nan")}, "rms_norm_eps is nan, expected a number > 0"),
+        (
+            {"quantization_config": {"quant_method": "gptq"}},
+            (
+                "has a quantization_config, which the engine does not run; expected a model in "
+                "float32, bfloat16 or float16"
+            ),
+        ),
         ({"rope_scaling": 8}, "rope_parameters is 8, expected an object"),
         (
             {"rope_scaling": {"rope_type": "yarn", "factor": 4}},

@@ -105,6 +105,36 @@ def test_weights_that_are_not_the_configs_are_refused(
     assert str(caught.value) == problem.format(folder=tmp_path, file=tmp_path / SINGLE)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_weights_of_any_float_are_read(tmp_path: Path, dtype: torch.dtype) -> None:
+    save({name: each.to(dtype) for name, each in tensors().items()}, tmp_path / SINGLE)
+    assert load_weights(tmp_path, SHAPE).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"), [(torch.int8, "int8"), (torch.float8_e4m3fn, "float8_e4m3fn")]
+)
+def test_quantised_weights_are_refused(tmp_path: Path, dtype: torch.dtype, name: str) -> None:
+    """Without their scales they would be other numbers."""
+    changed = tensors() | {"model.norm.weight": torch.ones(48).to(dtype)}
+    save(changed, tmp_path / SINGLE)
+    with pytest.raises(EngineError) as caught:
+        load_weights(tmp_path, SHAPE)
+    assert str(caught.value) == (
+        f"{tmp_path / SINGLE}: model.norm.weight has dtype {name}, expected float32, bfloat16, "
+        "float16, float64; quantised weights are not run"
+    )
+
+
+@pytest.mark.parametrize("name", ["model-00001-of-00002.safetensors", "pytorch_model.bin"])
+def test_weights_under_another_name_are_not_taken_for_none(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(EngineError, match=f"there is {name}, expected weights in {SINGLE}, or in"):
+        has_weights(tmp_path)
+    (tmp_path / SINGLE).write_bytes(b"")
+    assert has_weights(tmp_path)
+
+
 def test_files_that_are_not_there_or_broken_are_named(tmp_path: Path) -> None:
     pytest.importorskip("safetensors", reason="safetensors is not installed: nothing is read")
     with pytest.raises(EngineError, match=f"neither {SINGLE} nor {INDEX} is there"):
