@@ -71,8 +71,12 @@ class Answers:
     def _forget_if_deleted(self, key: Hashable, file: str) -> None:
         """Forget an answer whose file somebody has deleted: it is worked out anew."""
         answer = self.workshop.answer(key)
-        if answer is not None and file in answer and not Path(answer[file]).exists():
+        if answer is None or file not in answer:
+            return
+        if not Path(answer[file]).exists():
             self.workshop.drop(key)
+        elif file == "path":
+            self.folder.used(Path(answer[file]))
 
     def empty(self) -> None:
         """Empty the folder and forget all answers."""

@@ -81,7 +81,8 @@ def _choose(path: Path, label: str) -> None:
 def _folder(answers: Answers) -> None:
     st.caption("Dropped and imported logs, runs and answers are kept here:")
     st.code(str(answers.folder.path), language=None)
-    st.caption(f"{wording.size(answers.folder.size_bytes())} in all.")
+    for what, count, size in answers.folder.contents():
+        st.caption(f"{wording.tokens(count)} {what}, {wording.size(size)}")
     if st.button("Empty the folder", icon=":material/delete:"):
         answers.empty()
         st.session_state[_CHOSEN] = None

@@ -1,26 +1,16 @@
 """What the Overview shows, out of the documents of `bill`, `why` and a run: plain functions."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from cachecast.dashboard import wording
 from cachecast.dashboard.opened import Opened
 from cachecast.dashboard.theme import CHARGES, CLASS_OF
+from cachecast.dashboard.tile import Tile
 
 _TOP = 3
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """One large number with its name, a line below and an explanation."""
-
-    label: str
-    value: str
-    below: str | None = None
-    help: str | None = None
 
 
 def about(opened: Opened) -> str:

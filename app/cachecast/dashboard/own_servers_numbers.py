@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from cachecast.dashboard import wording
-from cachecast.dashboard.overview_numbers import Tile
+from cachecast.dashboard.tile import Tile
 from cachecast.fleet_report import break_even_json
 from cachecast.fleet_table import duration
 
@@ -39,8 +39,14 @@ def tiles(fleet: Row) -> list[Tile]:
             f"{wording.short_tokens(fleet['prompt_tokens'])} tokens, {served} requests",
             "Prompt tokens that the servers found in their own caches",
         ),
-        _latency("Time to first token, p90", fleet["ttft_s"], "From arrival to the first token"),
-        _latency("Between tokens, p90", fleet["itl_s"], "Between two tokens of an answer"),
+        _latency(
+            "Time to first token, p90", fleet["ttft_s"], "From arrival to the first token",
+            "no request was served",
+        ),
+        _latency(
+            "Between tokens, p90", fleet["itl_s"], "Between two tokens of an answer",
+            "no answer has a second token",
+        ),
         Tile(
             "GPU cost", _cost(fleet), f"{_hours(fleet['gpu_hours'])} GPU hours, "
             f"{duration(fleet['makespan_s'])} from first arrival to last end",
@@ -53,9 +59,9 @@ def _hours(hours: float) -> str:
     return f"{hours:,.2f}" if hours >= 0.1 else f"{hours:.2g}"
 
 
-def _latency(label: str, spread: Row | None, meaning: str) -> Tile:
+def _latency(label: str, spread: Row | None, meaning: str, unknown: str) -> Tile:
     if spread is None:
-        return Tile(label, "–", "no request was served", meaning)
+        return Tile(label, "–", unknown, meaning)
     return Tile(
         label, duration(spread["p90"]), f"p50 {duration(spread['p50'])}, "
         f"p99 {duration(spread['p99'])}, mean {duration(spread['mean'])}", meaning,

@@ -53,6 +53,12 @@ class Draft:
             parts.append(f"keep-alive={self.every_s}x{self.times}{paying}")
         return ",".join(parts)
 
+    @property
+    def steps(self) -> list[str]:
+        """The scenarios on the way to this one: its first change, its first two, … all of them."""
+        parts = self.text.split(",") if self.text else []
+        return [",".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
 
 def draft_of(text: str) -> Draft:
     """The text read back; what no control shows is left in `more`, in its order."""
