@@ -54,7 +54,7 @@ def make_log(folder: Path) -> Path:
         return log
     cachecast(
         folder, "generate", "coding-agent", "-o", log.name, "--requests", "1500", "--seed", "4",
-        "--rate", "400", "--clock-in-system", "--shuffle-tools", "--pause", "900",
+        "--rate", "12", "--clock-in-system", "--shuffle-tools", "--pause", "900",
         "--title-model", "claude-haiku-4-5",
     )  # fmt: skip
     return log

@@ -125,6 +125,10 @@ def _fill_in(page: Page, address: str) -> None:
         price.fill("2.50")
         price.press("Enter")
         settle(page)
+        traffic = page.get_by_label("Traffic, × the log's")
+        traffic.fill("40")
+        traffic.press("Enter")
+        settle(page)
     elif address.endswith("proof"):
         again = page.get_by_role("combobox", name="Measured again")
         again.click()

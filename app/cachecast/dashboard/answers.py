@@ -48,6 +48,11 @@ class Answers:
         self._forget_if_deleted(key, "log")
         return self.workshop.start(key, lambda report: open_input(path, label, self.folder, report))
 
+    def read_anew(self, path: Path, label: str) -> None:
+        """Forget what a log was: the next `open` reads it again, also where only a file deep in a
+        folder has changed."""
+        self.workshop.drop(("open", str(path), label, _stamp(path)))
+
     def ask(self, question: Question, about: Opened, *arguments: str, behind: bool = False) -> Work:
         """The work on a question; the same question about the same input is one work.
 
@@ -93,8 +98,9 @@ def answers_in(path: Path) -> Answers:
 
 def _stamp(path: Path) -> tuple[int, int]:
     """What tells that a file was changed; zeros where there is none."""
+    run = path / "run.json"  # the folder itself stays as it is when its files change
     try:
-        seen = path.stat()
+        seen = (run if run.is_file() else path).stat()
     except OSError:
         return 0, 0
     return seen.st_size, seen.st_mtime_ns

@@ -59,21 +59,23 @@ def sidebar(answers: Answers, now: Opened) -> None:
 
 def _choices(answers: Answers) -> None:
     if st.button("Open the built-in example", icon=":material/play_arrow:", type="primary"):
-        _choose(example_path(), EXAMPLE_NAME)
+        _choose(answers, example_path(), EXAMPLE_NAME)
     typed = st.text_input(
         "Path of a log, a folder of transcripts, or a run", placeholder="~/.claude/projects"
     )
     if st.button("Open the path") and typed.strip():
         path = Path(typed.strip()).expanduser()
-        _choose(path, path.name or str(path))
+        _choose(answers, path, path.name or str(path))
     file = st.file_uploader("Or drop a log: every format that `cachecast import` reads")
     if file is not None and st.button(f"Open {wording.plain(file.name)}", type="primary"):
-        _choose(answers.folder.upload(file.name, file.getbuffer()), Path(file.name).name)
+        path = answers.folder.upload(file.name, file.getbuffer())
+        _choose(answers, path, Path(file.name).name)
     st.caption("Files that you drop are kept in the folder below until you empty it, nowhere else.")
     st.code(str(answers.folder.path), language=None)
 
 
-def _choose(path: Path, label: str) -> None:
+def _choose(answers: Answers, path: Path, label: str) -> None:
+    answers.read_anew(path, label)
     st.session_state[_CHOSEN] = (path, label)
     st.rerun()
 

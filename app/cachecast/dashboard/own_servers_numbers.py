@@ -4,9 +4,11 @@ from decimal import Decimal
 from typing import Any
 
 from cachecast.dashboard import wording
+from cachecast.dashboard.misses_numbers import kind
 from cachecast.dashboard.tile import Tile
 from cachecast.fleet_report import break_even_json
 from cachecast.fleet_table import duration
+from cachecast_pricing.rules.reasons import UNAVOIDABLE
 
 Row = dict[str, Any]
 QUANTILES = ("p50", "p90", "p99")
@@ -87,11 +89,17 @@ def costs(fleet: Row, bill: Row) -> list[Row]:
     cost, charge = fleet["cost"], bill["charge"]
     if cost is None or charge is None or cost["currency"] != charge["currency"]:
         return []
-    amounts = (("own servers", cost["total"]), (f"API: {bill['name']}", charge["total"]))
+    amounts = (
+        ("own servers", "servers", cost["total"]),
+        (f"API: {bill['name']}", "API", charge["total"]),
+    )
     return [
-        {"name": name, "amount": float(amount), "text": wording.money(amount, cost["currency"])}
-        for name, amount in amounts
-    ]
+        {
+            "name": name, "kind": kind, "amount": float(amount),
+            "text": wording.money(amount, cost["currency"]),
+        }
+        for name, kind, amount in amounts
+    ]  # fmt: skip
 
 
 def break_even(fleet: Row, bill: Row, traffic: float) -> tuple[str, str, float | None]:
@@ -155,16 +163,21 @@ def distribution(found: Row, name: str, spread: Row | None) -> tuple[list[Row], 
 
 
 def misses(fleet: Row) -> list[Row]:
-    """Tokens by reason, the most first, with their share of all prompt tokens."""
-    return [
-        {
-            "reason": wording.words(miss["reason"]), "tokens": miss["tokens"],
-            "requests": miss["requests"],
-            "text": f"{wording.short_tokens(miss['tokens'])} · "
-            f"{wording.share(miss['tokens'] / fleet['prompt_tokens'])}",
-        }
-        for miss in fleet["misses"]
-    ]  # fmt: skip
+    """Tokens by reason, the most first, with their share of all prompt tokens, as rows of
+    `charts.misses.reason_bars`."""
+    return [_missed(miss, wording.part(miss["tokens"] / fleet["prompt_tokens"]))
+            for miss in fleet["misses"]]  # fmt: skip
+
+
+def _missed(miss: Row, share: str) -> Row:
+    text = wording.short_tokens(miss["tokens"])
+    return {
+        "reason": wording.words(miss["reason"]), "amount": float(miss["tokens"]),
+        "text": text, "share": share, "label": f"{text} · {share}",
+        "kind": kind(miss["reason"] not in UNAVOIDABLE),
+        "tokens": wording.tokens(miss["tokens"]), "requests": wording.tokens(miss["requests"]),
+        "causes": "",
+    }  # fmt: skip
 
 
 def marks(cache: Row, servers: int) -> list[int]:

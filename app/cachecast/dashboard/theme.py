@@ -25,6 +25,7 @@ CLASS_OF: Final[dict[str, str]] = {
 LABEL: Final = "#737C87"  # text marks in charts have no theme of their own; this reads on both
 ACCENT: Final = "#1AAD8D"
 MISS: Final = "#DE8254"
+TOTAL: Final = "#7C8794"  # a whole bill: no class of tokens has it
 SERVER: Final = "#2454E2"  # what own servers do; money and tokens keep their classes' colours
 BACKGROUNDS: Final = {"light": "#FFFFFF", "dark": "#0E1117"}
 

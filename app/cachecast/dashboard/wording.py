@@ -54,6 +54,15 @@ def share(part: float | None) -> str:
     return output.share(part)
 
 
+def part(of: float | Decimal | None) -> str:
+    """A share that is something is never shown as nothing: `< 0.1 %`."""
+    return (
+        "< 0.1 %"
+        if of is not None and 0 < of < 0.0005
+        else share(None if of is None else float(of))
+    )
+
+
 def words(name: str) -> str:
     """`ttl_expired` as `ttl expired`."""
     return name.replace("_", " ")

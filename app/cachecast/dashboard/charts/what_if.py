@@ -5,10 +5,9 @@ from typing import Any
 import altair as alt
 
 from cachecast.dashboard.charts import AnyChart
-from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, LABEL, MISS
+from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, LABEL, MISS, TOTAL
 
 Row = dict[str, Any]
-TOTAL = "#7C8794"  # a whole bill: no class of tokens has it
 _COLOURS = {**CLASS_COLOURS, "total": TOTAL, "GPUs": TOTAL}
 SIDES = {"pay less": ACCENT, "pay the same": TOTAL, "pay more": MISS}
 _BAR = 34

@@ -9,9 +9,9 @@ import streamlit as st
 from cachecast.dashboard import misses_numbers as numbers
 from cachecast.dashboard import session_table, session_view, wording
 from cachecast.dashboard.miss_rows import Row, misses_by_hour, misses_of_ribbons
-from cachecast.dashboard.overview_numbers import bills_of_run
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.why import WHY
+from cachecast.dashboard.run_check import bills_of_run
 from cachecast.dashboard.states import answer_or_stop, empty, stop_with
 from cachecast.dashboard.work import Answer
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from cachecast.dashboard import proof_numbers as numbers
 from cachecast.dashboard import wording
+from cachecast.dashboard.html_table import as_html
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.compare import COMPARE
 from cachecast.dashboard.states import answer_or_stop, empty
@@ -102,11 +103,11 @@ def _results(answer: Answer) -> None:
     st.subheader("Request by request")
     _scatters(answer["panels"])
     st.subheader("Errors, of what was measured")
-    st.dataframe(numbers.errors(found), hide_index=True, width="stretch")
+    st.html(as_html(numbers.errors(found), ("of",)))
     rows = numbers.differing(found)
     if rows:
         st.subheader("What differs")
-        st.dataframe(rows, hide_index=True, width="stretch")
+        st.html(as_html(rows, ("what", "which")))
     if found["left_out"]:
         left_out = wording.counted(found["left_out"], "request")
         st.caption(f"{left_out} completed in one of the runs only: left out.")

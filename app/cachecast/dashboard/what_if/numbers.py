@@ -176,7 +176,7 @@ def table(rows: Sequence[Row]) -> list[Row]:
                 "Scenario": row["scenario"],
                 "Charge": wording.money(row["charge"], currencies[i]) if other else charges[i],
                 "Change": _signed(moved[i], row["charge_change"]),
-                "%": _percent(row["charge_change_share"]),
+                "in %": _percent(row["charge_change_share"]),
                 "Read": wording.share(row["hit_share"]),
                 "To prefill": wording.short_tokens(row["prefill_tokens"]),
                 "Better": _maybe(row["sessions_better"]),

@@ -7,6 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from cachecast.dashboard import wording
+from cachecast.dashboard.html_table import as_html
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.optimum import OPTIMUM, change_of
 from cachecast.dashboard.questions.what_if import change_text
@@ -97,11 +98,7 @@ def compare(shown: Sequence[Shown]) -> None:
         currency = shown[0][1]["baseline"]["charge"]["currency"]
         alt = "Charge of each scenario by class"
         st.altair_chart(side_by_side(bars, currency), width="stretch", alt=alt)
-    table = numbers.table(rows(shown))
-    right = st.column_config.TextColumn(alignment="right")
-    words = ("Scenario", "What changes")
-    columns = {name: right for name in table[0] if name not in words}
-    st.dataframe(table, hide_index=True, column_config=columns, width="stretch")
+    st.html(as_html(numbers.table(rows(shown)), ("Scenario", "What changes")))
 
 
 def rows(shown: Sequence[Shown]) -> list[numbers.Row]:

@@ -1,0 +1,29 @@
+"""Small tables that break their lines where a screen is narrow, instead of hiding a column."""
+
+from collections.abc import Collection, Sequence
+from html import escape
+
+_TABLE = "width:100%;border-collapse:collapse;font-size:.92rem"
+_CELL = "padding:.4rem .6rem;border:1px solid rgba(128,128,128,.25);vertical-align:top"
+_NUMBER = ";text-align:right;white-space:nowrap"
+_WORDS = ";text-align:left;overflow-wrap:anywhere"
+
+
+def as_html(rows: Sequence[dict[str, object]], words: Collection[str]) -> str:
+    """A table of the rows, whose keys name the columns. `words` are columns of text: they take
+    the room that is left; the others are numbers. All cells are text, never markup."""
+    names = list(rows[0])
+    styles = {name: _CELL + (_WORDS if name in words else _NUMBER) for name in names}
+    heads = "".join(
+        f'<th style="{styles[name]};font-weight:400;opacity:.75">{escape(name)}</th>'
+        for name in names
+    )
+    lines = (
+        "".join(f'<td style="{styles[name]}">{escape(str(row[name]))}</td>' for name in names)
+        for row in rows
+    )
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return (
+        f'<div style="overflow-x:auto"><table style="{_TABLE}"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
