@@ -8,9 +8,10 @@ from cachecast.dashboard import wording
 from cachecast.dashboard.answers import Answers
 from cachecast.dashboard.arguments import Arguments
 from cachecast.dashboard.opened import EXAMPLE_NAME, Opened, example_path, opened
-from cachecast.dashboard.states import answer_or_stop, refused
+from cachecast.dashboard.states import answer_or_stop, refused, when_done
 from cachecast.dashboard.work import Work
 
+_READING = "Reading the log"
 _CHOSEN = "chosen input"  # in the session: (path, label), or None for none
 
 
@@ -28,7 +29,11 @@ def current(answers: Answers, arguments: Arguments) -> Opened | None:
         refused(work.problem or "it cannot be opened")
         welcome(answers)
         st.stop()
-    now = opened(answer_or_stop(work, "Reading the log"))
+    if work.state == "cancelled":
+        when_done(work, _READING, lambda answer: None)
+        welcome(answers)
+        st.stop()
+    now = opened(answer_or_stop(work, _READING))
     if chosen == default:
         st.query_params.pop("log", None)
     else:

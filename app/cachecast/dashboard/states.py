@@ -45,6 +45,7 @@ def when_done(
         refused(work.problem or "no answer")
     elif work.ended:
         if st.button(f"{doing}: cancelled. Start again", key=f"again {doing} {id(work)}"):
+            work.abandon()
             st.rerun()
     else:
         st.fragment(_progress, run_every=_LOOK_EVERY_S)(work, doing)

@@ -91,7 +91,7 @@ def _stamp(config: FleetConfig) -> str:
 def _cancel_the_last(work: Work) -> None:
     last: Work | None = st.session_state.get(_LAST)
     if last is not None and last is not work and not last.ended:
-        last.cancel()
+        last.abandon()
     st.session_state[_LAST] = work
 
 

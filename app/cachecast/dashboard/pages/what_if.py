@@ -13,7 +13,7 @@ from cachecast.dashboard.what_if.controls import controls
 from cachecast.dashboard.what_if.draft import Draft, draft_of
 from cachecast.dashboard.what_if.kept import Kept, keep, without
 from cachecast.dashboard.what_if.numbers import AS_IT_IS, as_it_is
-from cachecast.dashboard.work import Work
+from cachecast.dashboard.work import Answer, Work
 
 _PATIENCE_S = 2.5  # most answers are there by then: old numbers stay until the new ones come
 _ASKED = "what was asked last"
@@ -52,7 +52,7 @@ def _asked(page: Page, draft: Draft) -> list[Work]:
     wanted = [*works, *(_ask(page, one.change) for one in state.kept())]
     for before in st.session_state.get(_ASKED, ()):
         if not before.ended and before not in wanted:
-            before.cancel()
+            before.abandon()
     st.session_state[_ASKED] = works
     return works
 
@@ -63,7 +63,7 @@ def _ask(page: Page, change: str, *, behind: bool = False) -> Work:
 
 def _change_by_change(draft: Draft, works: Sequence[Work]) -> None:
     """What each of several changes adds to those before it, once all of them are replayed."""
-    answers = []
+    answers: list[Answer] = []
     for change, work in zip(draft.steps, works, strict=True):
         if not when_done(work, f"Replaying {wording.plain(change)}", answers.append):
             return

@@ -159,7 +159,8 @@ _RANKS = {kind: rank for rank, kind in enumerate(CLASS_COLOURS)}
 
 
 def table(rows: Sequence[Row]) -> list[Row]:
-    """The rows in words, money with the same decimals in each column."""
+    """The rows in words, money with the same decimals in each column; below a scenario's name
+    stands what it changes."""
     currencies = [row["currency"] or "" for row in rows]
     base = currencies[0] if currencies else ""
     same = [
@@ -173,19 +174,23 @@ def table(rows: Sequence[Row]) -> list[Row]:
         other = row["charge"] is not None and currencies[i] != base
         made.append(
             {
-                "Scenario": row["scenario"],
+                "Scenario": _two_lines(row["scenario"], row["change"]),
                 "Charge": wording.money(row["charge"], currencies[i]) if other else charges[i],
-                "Change": _signed(moved[i], row["charge_change"]),
-                "in %": _percent(row["charge_change_share"]),
+                "Change": _two_lines(
+                    _signed(moved[i], row["charge_change"]), _percent(row["charge_change_share"])
+                ),
                 "Read": wording.share(row["hit_share"]),
                 "To prefill": wording.short_tokens(row["prefill_tokens"]),
                 "Better": _maybe(row["sessions_better"]),
                 "Worse": _maybe(row["sessions_worse"]),
                 **({"First token p50": _time(row["ttft_p50_s"])} if timed else {}),
-                "What changes": row["change"] or "nothing",
             }
         )
     return made
+
+
+def _two_lines(first: str, second: str) -> str:
+    return first if second in ("", first) else f"{first}\n{second}"
 
 
 def _signed(text: str, change: Decimal | str | None) -> str:

@@ -98,7 +98,7 @@ def compare(shown: Sequence[Shown]) -> None:
         currency = shown[0][1]["baseline"]["charge"]["currency"]
         alt = "Charge of each scenario by class"
         st.altair_chart(side_by_side(bars, currency), width="stretch", alt=alt)
-    st.html(as_html(numbers.table(rows(shown)), ("Scenario", "What changes")))
+    st.html(as_html(numbers.table(rows(shown)), ("Scenario",)))
 
 
 def rows(shown: Sequence[Shown]) -> list[numbers.Row]:
