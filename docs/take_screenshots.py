@@ -125,7 +125,7 @@ def _fill_in(page: Page, address: str) -> None:
         price.fill("2.50")
         price.press("Enter")
         settle(page)
-        traffic = page.get_by_label("Traffic, × the log's")
+        traffic = page.get_by_role("spinbutton", name="Traffic")
         traffic.fill("40")
         traffic.press("Enter")
         settle(page)

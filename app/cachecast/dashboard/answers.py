@@ -1,6 +1,7 @@
 """Asking a question about what is open: computed once, remembered here and in the folder."""
 
 import hashlib
+import os
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
@@ -100,7 +101,7 @@ def _stamp(path: Path) -> tuple[int, int]:
     """What tells that a file was changed; zeros where there is none."""
     run = path / "run.json"  # the folder itself stays as it is when its files change
     try:
-        seen = (run if run.is_file() else path).stat()
+        seen = (run if os.path.isfile(run) else path).stat()
     except OSError:
         return 0, 0
     return seen.st_size, seen.st_mtime_ns

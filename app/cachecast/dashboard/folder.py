@@ -25,6 +25,17 @@ all of it may be deleted: the dashboard computes it anew.
 """
 
 
+def path_typed(text: str) -> Path:
+    """The path that a person wrote, with `~` for a home. BadInput for one that cannot be."""
+    try:
+        path = Path(text.strip() or ".").expanduser()
+    except RuntimeError:
+        raise BadInput(f"{text}: there is no such home folder; name the whole path") from None
+    if "\0" in text:
+        raise BadInput("a path cannot hold a NUL character; name a file or a folder")
+    return path
+
+
 @dataclass(frozen=True, slots=True)
 class Folder:
     """Where the dashboard keeps its files. `empty` removes them and nothing else."""

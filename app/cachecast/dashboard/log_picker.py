@@ -7,9 +7,11 @@ import streamlit as st
 from cachecast.dashboard import wording
 from cachecast.dashboard.answers import Answers
 from cachecast.dashboard.arguments import Arguments
+from cachecast.dashboard.folder import path_typed
 from cachecast.dashboard.opened import EXAMPLE_NAME, Opened, example_path, opened
 from cachecast.dashboard.states import answer_or_stop, refused, when_done
 from cachecast.dashboard.work import Work
+from cachecast_datasets.errors import BadInput
 
 _READING = "Reading the log"
 _CHOSEN = "chosen input"  # in the session: (path, label), or None for none
@@ -69,8 +71,12 @@ def _choices(answers: Answers) -> None:
         "Path of a log, a folder of transcripts, or a run", placeholder="~/.claude/projects"
     )
     if st.button("Open the path") and typed.strip():
-        path = Path(typed.strip()).expanduser()
-        _choose(answers, path, path.name or str(path))
+        try:
+            path = path_typed(typed)
+        except BadInput as problem:
+            refused(str(problem))
+        else:
+            _choose(answers, path, path.name or str(path))
     file = st.file_uploader("Or drop a log: every format that `cachecast import` reads")
     if file is not None and st.button(f"Open {wording.plain(file.name)}", type="primary"):
         path = answers.folder.upload(file.name, file.getbuffer())

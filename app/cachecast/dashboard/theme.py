@@ -44,9 +44,13 @@ STREAMLIT_THEME: Final[dict[str, str | int]] = {
     "theme.baseFontSize": 15,
 }
 
-# Tiles and charts side by side wrap where they would be squeezed; less air above the first line.
+# Tiles, charts and, on a narrow screen, controls side by side wrap where they would be squeezed;
+# less air above the first line.
 STYLE: Final = """<style>
 .stMainBlockContainer { padding-top: 4.5rem; }
 [class*="st-key-tiles"] [data-testid="stColumn"] { min-width: 10.2rem; flex-basis: 10.2rem; }
 [class*="st-key-panels"] [data-testid="stColumn"] { min-width: 17rem; flex-basis: 17rem; }
+@media (max-width: 1000px) {
+  [class*="st-key-form"] [data-testid="stColumn"] { min-width: 9rem; flex-basis: 9rem; }
+}
 </style>"""

@@ -8,12 +8,13 @@ from cachecast import output
 
 THIN = "\u202f"  # a thin space that does not break
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#!|<>~$:&^=]|^[-+]|(?<=^\d)[.](?= ))")
+_BREAKS = re.compile(r"[ \t\n\r\f\v\x1c-\x1f\x85\u2028\u2029]+")  # our thin space is none
 _SCALE = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 
 def plain(text: object) -> str:
     """Other people's text (names of files, ids) for a place that renders Markdown: no markup."""
-    flat = " ".join(str(text).split())
+    flat = _BREAKS.sub(" ", str(text)).strip()
     return _MARKUP.sub(r"\\\1", flat)
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from cachecast.dashboard import proof_numbers as numbers
 from cachecast.dashboard import wording
+from cachecast.dashboard.folder import path_typed
 from cachecast.dashboard.html_table import as_html
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.compare import COMPARE
@@ -45,7 +46,7 @@ def _choose(page: Page) -> tuple[Path, Path, Path | None] | None:
     with st.container(border=True):
         typed = st.text_input("Folder with runs", st.session_state.get(_FOLDER, str(first)))
         st.session_state[_FOLDER] = typed
-        folder = Path(typed.strip() or ".").expanduser()
+        folder = path_typed(typed)
         simulated, replayed = (numbers.runs_in(folder, c) for c in ("simulate", "replay"))
         if simulated and replayed:
             one, two, three = st.columns(3)
