@@ -1,17 +1,21 @@
 """Every page of the dashboard in two widths and both themes: `make screenshots`.
 
+Two logs: the built-in example, and a longer one of conversations with which own servers have
+something to do. Proof compares small runs that are made for it. `--log` takes another log alone;
 `--readme` writes docs/dashboard.png instead, the one that the README shows.
 """
 
 import argparse
 import io
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dashboard_server import CHROMIUM_FLAGS, chromium, serving, settle
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+from screenshot_runs import make_log, make_runs
 
 from cachecast.dashboard.opened import example_path
 from cachecast.dashboard.page_list import PAGES
@@ -20,38 +24,76 @@ WIDTHS = (1280, 800)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 README_CHANGE = "volatile%3Ddrop%2Corder%3Dstable"
 README_PICTURE = Path(__file__).parent / "dashboard.png"
+SCENARIOS = f"?change={README_CHANGE}&keep=An hour~ttl%3D1h&keep=Pings~keep-alive%3D290x3"
+_LONG_MS = 180_000  # the first pages are drawn while all is cold
+
+
+class View(NamedTuple):
+    """A log and the pages of it that are taken."""
+
+    name: str
+    log: str
+    pages: tuple[str, ...]
 
 
 def main() -> None:
     """Take them all, or the one."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", default=Path("screenshots"))
-    parser.add_argument("--log", default=str(example_path()))
-    parser.add_argument("--as", dest="scenario", default="claude-opus-5")
-    parser.add_argument("--pages", default=",".join(entry.address for entry in PAGES))
-    parser.add_argument("--readme", action="store_true")
-    asked = parser.parse_args()
-    path = chromium()
-    if path is None:
-        parser.error("no chromium on the PATH; on Debian: apt-get install chromium")
+    asked = _asked()
     with tempfile.TemporaryDirectory() as kept, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
-        with serving(Path(kept), asked.log, "--as", asked.scenario) as server:
-            if asked.readme:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(CHROMIUM_FLAGS))
+        if asked.readme:
+            with serving(Path(kept), str(example_path()), "--as", asked.scenario) as server:
                 address = f"{server.url}/what-if?change={README_CHANGE}"
                 picture = _take(browser, address, 1280, "light", whole=False)
                 _small(picture).save(README_PICTURE, optimize=True)
-                return
+        else:
             asked.folder.mkdir(parents=True, exist_ok=True)
-            for page in asked.pages.split(","):
-                address = f"{server.url}/{'' if page == PAGES[0].address else page}"
-                for width in WIDTHS:
-                    for theme in THEMES:
-                        picture = _take(browser, address, width, theme, whole=True)
-                        file = asked.folder / f"{page}-{width}-{theme}.png"
-                        file.write_bytes(picture)
-                        print(file)
+            made = (asked.keep or Path(kept)).resolve()
+            for view in _views(asked, made):
+                _take_all(browser, view, asked, made, Path(kept))
         browser.close()
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("screenshots"))
+    parser.add_argument("--log", help="this log alone")
+    parser.add_argument("--as", dest="scenario", default="claude-opus-5")
+    parser.add_argument("--pages", default=",".join(entry.address for entry in PAGES))
+    parser.add_argument("--keep", type=Path, help="runs and log are made there, once")
+    parser.add_argument("--readme", action="store_true")
+    if chromium() is None:
+        parser.error("no chromium on the PATH; on Debian: apt-get install chromium")
+    return parser.parse_args()
+
+
+def _views(asked: argparse.Namespace, made: Path) -> Iterator[View]:
+    pages = tuple(asked.pages.split(","))
+    if "proof" in pages:
+        make_runs(made / "runs")
+    if asked.log is not None:
+        yield View("log", asked.log, pages)
+        return
+    yield View("example", str(example_path()), tuple(p for p in pages if p != "own-servers"))
+    others = tuple(page for page in pages if page not in ("proof", "sql"))
+    if others:
+        yield View("conversations", str(make_log(made)), others)
+
+
+def _take_all(
+    browser: Browser, view: View, asked: argparse.Namespace, made: Path, kept: Path
+) -> None:
+    runs = made / "runs"
+    where = runs if runs.exists() else kept
+    with serving(kept / view.name, view.log, "--as", asked.scenario, cwd=where) as server:
+        for page in view.pages:
+            address = f"{server.url}/{'' if page == PAGES[0].address else page}"
+            for width in WIDTHS:
+                for theme in THEMES:
+                    picture = _take(browser, address, width, theme, whole=True)
+                    file = asked.folder / f"{view.name}-{page}-{width}-{theme}.png"
+                    file.write_bytes(picture)
+                    print(file, flush=True)
 
 
 def _take(
@@ -62,9 +104,11 @@ def _take(
         viewport={"width": width, "height": 800}, color_scheme=theme, reduced_motion="reduce"
     )
     with context:
+        context.set_default_timeout(_LONG_MS)
         page = context.new_page()
-        page.goto(address)
+        page.goto(address + (SCENARIOS if address.endswith("what-if") else ""))
         settle(page)
+        _fill_in(page, address)
         if whole:
             main = page.get_by_test_id("stMain")
             height = main.evaluate("element => element.scrollHeight")
@@ -72,6 +116,24 @@ def _take(
             settle(page)
         page.wait_for_timeout(600)  # charts draw after the page stands still
         return page.screenshot()
+
+
+def _fill_in(page: Page, address: str) -> None:
+    """What a person would type before the page has all that it can show."""
+    if address.endswith("own-servers"):
+        price = page.get_by_role("textbox", name="Price of a GPU hour")
+        price.fill("2.50")
+        price.press("Enter")
+        settle(page)
+        traffic = page.get_by_role("spinbutton", name="Traffic")
+        traffic.fill("40")
+        traffic.press("Enter")
+        settle(page)
+    elif address.endswith("proof"):
+        again = page.get_by_role("combobox", name="Measured again")
+        again.click()
+        page.get_by_role("option", name="measured-again", exact=True).click()
+        settle(page)
 
 
 def _small(picture: bytes) -> Image.Image:

@@ -39,7 +39,9 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str, port: int | None = None) -> Iterator[Server]:
+def serving(
+    folder: Path, *arguments: str, port: int | None = None, cwd: Path | None = None
+) -> Iterator[Server]:
     """`cachecast dashboard ARGUMENTS` until the end of the block, then it is told Ctrl-C."""
     folder.mkdir(parents=True, exist_ok=True)
     port = port or free_port()
@@ -48,7 +50,7 @@ def serving(folder: Path, *arguments: str, port: int | None = None) -> Iterator[
     command += ["--port", str(port), "--folder", str(folder / "kept")]
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, stdout=out, stderr=subprocess.STDOUT,
+            command, stdout=out, stderr=subprocess.STDOUT, cwd=cwd,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip
     server = Server(f"http://127.0.0.1:{port}", folder / "kept", log, process)

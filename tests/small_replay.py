@@ -1,5 +1,9 @@
 """A model of a few thousand weights and a fleet of 100 tokens, for replays in tests."""
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+
 CONFIG = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32,
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -17,3 +21,28 @@ kind = "linear"
 step_base_s = 0.001
 per_token_s = 0.0001
 """
+
+
+def write_small_replay(folder: Path) -> None:
+    """The model, the fleet file and a log of eight requests that share a beginning."""
+    (folder / "model").mkdir()
+    (folder / "model/config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    (folder / "fleet.toml").write_text(FLEET, encoding="utf-8")
+    rows = [
+        {"id": f"r{n}", "arrival": 0.0, "prompt_token_ids": [*range(16), *range(n, n + 5 + n)],
+         "output_len": 6, "output_token_ids": [n + t for t in range(6)]}
+        for n in range(8)
+    ]  # fmt: skip
+    (folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+def make_small_runs(cachecast: Callable[..., object]) -> None:
+    """In the working folder: two replays, the prediction that the first one's durations drive, and
+    one of another cache. `cachecast(*words)` runs a command and fails where it does."""
+    replay = ("replay", "log.jsonl", "--engine", "torch:model", "--fleet", "fleet.toml")
+    simulate = ("simulate", "log.jsonl", "--fleet", "fleet.toml")
+    recorded = ("--set", "latency.kind=recorded", "--set", "latency.file=measured")
+    cachecast(*replay, "-o", "measured")
+    cachecast(*replay, "-o", "measured2")
+    cachecast(*simulate, *recorded, "-o", "exact")
+    cachecast(*simulate, "--set", "engine.block_tokens=32", "-o", "other")

@@ -1,13 +1,14 @@
 """`cachecast dashboard`: the answers in a browser."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 import click
 
 from cachecast.dashboard.arguments import Arguments
 from cachecast.dashboard.catalogue import OWN_MODELS, catalogue
-from cachecast.dashboard.folder import DEFAULT
+from cachecast.dashboard.folder import DEFAULT, path_typed
 from cachecast.output import notes
 from cachecast.results.reader import read_info
 from cachecast.scenarios import scenario_of
@@ -55,13 +56,14 @@ def command(
     from cachecast.dashboard.launching import launch
 
     notes.print(f"cachecast dashboard at http://{host}:{port} (Ctrl-C ends it)", markup=False)
-    arguments = Arguments(source and source.resolve(), scenario, folder.expanduser().resolve())
+    place = path_typed(str(folder)).resolve()
+    arguments = Arguments(source and source.resolve(), scenario, place)
     launch(arguments, host, port, not no_browser)
 
 
 def _check(source: Path) -> None:
     """BadInput unless it is a run or a log of some format."""
-    if (source / "run.json").is_file():
+    if os.path.isfile(source / "run.json"):
         read_info(source)
     else:
         sniff(source)

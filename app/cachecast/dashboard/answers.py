@@ -1,6 +1,7 @@
 """Asking a question about what is open: computed once, remembered here and in the folder."""
 
 import hashlib
+import os
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
@@ -48,6 +49,11 @@ class Answers:
         self._forget_if_deleted(key, "log")
         return self.workshop.start(key, lambda report: open_input(path, label, self.folder, report))
 
+    def read_anew(self, path: Path, label: str) -> None:
+        """Forget what a log was: the next `open` reads it again, also where only a file deep in a
+        folder has changed."""
+        self.workshop.drop(("open", str(path), label, _stamp(path)))
+
     def ask(self, question: Question, about: Opened, *arguments: str, behind: bool = False) -> Work:
         """The work on a question; the same question about the same input is one work.
 
@@ -71,8 +77,12 @@ class Answers:
     def _forget_if_deleted(self, key: Hashable, file: str) -> None:
         """Forget an answer whose file somebody has deleted: it is worked out anew."""
         answer = self.workshop.answer(key)
-        if answer is not None and file in answer and not Path(answer[file]).exists():
+        if answer is None or file not in answer:
+            return
+        if not Path(answer[file]).exists():
             self.workshop.drop(key)
+        elif file == "path":
+            self.folder.used(Path(answer[file]))
 
     def empty(self) -> None:
         """Empty the folder and forget all answers."""
@@ -89,8 +99,9 @@ def answers_in(path: Path) -> Answers:
 
 def _stamp(path: Path) -> tuple[int, int]:
     """What tells that a file was changed; zeros where there is none."""
+    run = path / "run.json"  # the folder itself stays as it is when its files change
     try:
-        seen = path.stat()
+        seen = (run if os.path.isfile(run) else path).stat()
     except OSError:
         return 0, 0
     return seen.st_size, seen.st_mtime_ns

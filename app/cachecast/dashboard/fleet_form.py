@@ -20,7 +20,7 @@ _LATENCIES = {
 
 def fleet_text() -> str:
     """The fleet file that the person has made, as TOML."""
-    with st.container(border=True):
+    with st.container(border=True, key="form-fleet"):
         how = st.segmented_control(
             "The fleet", [_AS_FORM, _AS_FILE], default=_remembered("how", _AS_FORM), key="fleet how"
         )

@@ -15,9 +15,10 @@ _TIMELINE = """
 """
 
 
-def timeline(run: Path) -> tuple[str, list[Row]]:
+def timeline(run: Path, servers: int) -> tuple[str, list[Row]]:
     """The unit of `at` (`s`, `min`, `h`, `days` since the first row) and a row for each server and
-    interval: `server`, `at`, `to`, `waiting`, `blocks`; an idle time in between is a row of zeros.
+    interval: `server`, `at`, `to`, `waiting`, `blocks`; an idle time in between is a row of zeros,
+    and so is the whole time of a server that did nothing.
     """
     connection = connect(run)
     try:
@@ -36,4 +37,6 @@ def timeline(run: Path) -> tuple[str, list[Row]]:
             idle = {"server": server, "at": rows[-1]["to"], "to": at, "waiting": 0, "blocks": 0}
             rows.append(idle)
         rows.append({"server": server, "at": at, "to": to, "waiting": waiting, "blocks": blocks})
-    return unit, rows
+    busy = {row["server"] for row in rows}
+    idle = {"at": 0.0, "to": length / size, "waiting": 0, "blocks": 0}
+    return unit, rows + [{"server": s, **idle} for s in range(servers) if s not in busy]

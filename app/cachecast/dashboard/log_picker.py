@@ -7,10 +7,13 @@ import streamlit as st
 from cachecast.dashboard import wording
 from cachecast.dashboard.answers import Answers
 from cachecast.dashboard.arguments import Arguments
+from cachecast.dashboard.folder import path_typed
 from cachecast.dashboard.opened import EXAMPLE_NAME, Opened, example_path, opened
-from cachecast.dashboard.states import answer_or_stop, refused
+from cachecast.dashboard.states import answer_or_stop, refused, when_done
 from cachecast.dashboard.work import Work
+from cachecast_datasets.errors import BadInput
 
+_READING = "Reading the log"
 _CHOSEN = "chosen input"  # in the session: (path, label), or None for none
 
 
@@ -28,7 +31,11 @@ def current(answers: Answers, arguments: Arguments) -> Opened | None:
         refused(work.problem or "it cannot be opened")
         welcome(answers)
         st.stop()
-    now = opened(answer_or_stop(work, "Reading the log"))
+    if work.state == "cancelled":
+        when_done(work, _READING, lambda answer: None)
+        welcome(answers)
+        st.stop()
+    now = opened(answer_or_stop(work, _READING))
     if chosen == default:
         st.query_params.pop("log", None)
     else:
@@ -59,21 +66,27 @@ def sidebar(answers: Answers, now: Opened) -> None:
 
 def _choices(answers: Answers) -> None:
     if st.button("Open the built-in example", icon=":material/play_arrow:", type="primary"):
-        _choose(example_path(), EXAMPLE_NAME)
+        _choose(answers, example_path(), EXAMPLE_NAME)
     typed = st.text_input(
         "Path of a log, a folder of transcripts, or a run", placeholder="~/.claude/projects"
     )
     if st.button("Open the path") and typed.strip():
-        path = Path(typed.strip()).expanduser()
-        _choose(path, path.name or str(path))
+        try:
+            path = path_typed(typed)
+        except BadInput as problem:
+            refused(str(problem))
+        else:
+            _choose(answers, path, path.name or str(path))
     file = st.file_uploader("Or drop a log: every format that `cachecast import` reads")
     if file is not None and st.button(f"Open {wording.plain(file.name)}", type="primary"):
-        _choose(answers.folder.upload(file.name, file.getbuffer()), Path(file.name).name)
+        path = answers.folder.upload(file.name, file.getbuffer())
+        _choose(answers, path, Path(file.name).name)
     st.caption("Files that you drop are kept in the folder below until you empty it, nowhere else.")
     st.code(str(answers.folder.path), language=None)
 
 
-def _choose(path: Path, label: str) -> None:
+def _choose(answers: Answers, path: Path, label: str) -> None:
+    answers.read_anew(path, label)
     st.session_state[_CHOSEN] = (path, label)
     st.rerun()
 
@@ -81,7 +94,8 @@ def _choose(path: Path, label: str) -> None:
 def _folder(answers: Answers) -> None:
     st.caption("Dropped and imported logs, runs and answers are kept here:")
     st.code(str(answers.folder.path), language=None)
-    st.caption(f"{wording.size(answers.folder.size_bytes())} in all.")
+    for what, count, size in answers.folder.contents():
+        st.caption(f"{wording.tokens(count)} {what}, {wording.size(size)}")
     if st.button("Empty the folder", icon=":material/delete:"):
         answers.empty()
         st.session_state[_CHOSEN] = None

@@ -44,7 +44,7 @@ def reasons(answer: Row) -> list[Row]:
     for miss in answer["misses"]:
         cost = miss["cost"]
         priced = currency is not None and cost is not None
-        part = _part(Decimal(cost) / total) if priced and total else ""
+        part = wording.part(Decimal(cost) / total) if priced and total else ""
         if currency is not None and not priced:
             amount, text = 0.0, "no price"
         elif priced:
@@ -58,7 +58,7 @@ def reasons(answer: Row) -> list[Row]:
                 "text": text,
                 "share": part,
                 "label": f"{text} · {part}" if part else text,
-                "kind": "avoidable" if miss["avoidable"] else "not avoidable",
+                "kind": kind(miss["avoidable"]),
                 "tokens": wording.tokens(miss["tokens"]),
                 "requests": wording.tokens(miss["requests"]),
                 "causes": _causes(miss),
@@ -67,9 +67,9 @@ def reasons(answer: Row) -> list[Row]:
     return rows
 
 
-def _part(part: Decimal) -> str:
-    """A share that is something is never shown as nothing."""
-    return "< 0.1 %" if 0 < part < Decimal("0.0005") else wording.share(float(part))
+def kind(avoidable: bool) -> str:
+    """What `charts.misses.reason_bars` colours a reason by."""
+    return "avoidable" if avoidable else "not avoidable"
 
 
 def _causes(miss: Row) -> str:

@@ -1,5 +1,6 @@
 """What is open in the dashboard: a request log, or a run that a command wrote with `-o`."""
 
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import as_file, files
@@ -59,12 +60,13 @@ def example_path() -> Path:
 
 def open_input(path: Path, label: str, folder: Folder, report: Report) -> dict[str, Any]:
     """What `opened` needs, as JSON: a run as it is, a Parquet as it is, else an import of it."""
-    if (path / "run.json").is_file():
+    if os.path.isfile(path / "run.json"):  # unlike Path's, false for a name that is too long
         info = read_info(path)
         key = hash_inputs([path / "run.json"]).removeprefix("sha256:")[:_KEY_DIGITS]
         return {"key": key, "label": label, "source": str(path), "run": str(path), "facts": info}
     reader = sniff(path)  # BadInput here costs nothing
-    key = hash_inputs([path]).removeprefix("sha256:")[:_KEY_DIGITS]
+    digest = hash_inputs([path], lambda: report("hashing", 0, 0))  # a folder may be a whole disk
+    key = digest.removeprefix("sha256:")[:_KEY_DIGITS]
     found = {"key": key, "label": label, "source": str(path)}
     name = f"{key}-{fingerprint()}"
     kept = folder.kept("logs", name)

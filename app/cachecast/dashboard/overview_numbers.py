@@ -1,26 +1,16 @@
 """What the Overview shows, out of the documents of `bill`, `why` and a run: plain functions."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from cachecast.dashboard import wording
 from cachecast.dashboard.opened import Opened
 from cachecast.dashboard.theme import CHARGES, CLASS_OF
+from cachecast.dashboard.tile import Tile
 
 _TOP = 3
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """One large number with its name, a line below and an explanation."""
-
-    label: str
-    value: str
-    below: str | None = None
-    help: str | None = None
 
 
 def about(opened: Opened) -> str:
@@ -82,11 +72,6 @@ def _between(charge: Row) -> str | None:
 _ENDS = ("low", "high")
 
 
-def bills_of_run(info: Row) -> list[Row]:
-    """The scenarios of a `run.json` that have a whole bill, in their order."""
-    return [found for found in info.get("scenarios") or () if "charge" in found]
-
-
 def by_class(bill: Row) -> list[Row]:
     """The charge by class, the dearest first: class, money as text and number, share."""
     charge = bill["charge"]
@@ -98,7 +83,7 @@ def by_class(bill: Row) -> list[Row]:
             "class": CLASS_OF[name],
             "amount": float(charge[name]),
             "text": wording.money(charge[name], charge["currency"]),
-            "share": wording.share(float(Decimal(charge[name]) / total)) if total else "–",
+            "share": wording.part(Decimal(charge[name]) / total) if total else "–",
         }
         for name in CHARGES
         if Decimal(charge[name])
@@ -118,7 +103,7 @@ def tokens_by_class(bill: Row) -> list[Row]:
     return [
         {
             "class": name, "amount": count, "text": wording.short_tokens(count),
-            "share": wording.share(count / whole),
+            "share": wording.part(count / whole),
         }
         for name, count in counts.items()
         if count

@@ -85,7 +85,7 @@ def timelines(info: Answer, run: Path) -> None:
     """Queue and blocks of each server."""
     from cachecast.dashboard.charts import servers
 
-    unit, rows = timeline(run)
+    unit, rows = timeline(run, info["fleet"]["servers"])
     limit = (info.get("cache") or {}).get("blocks_per_server")
     left, right = panels(2, "timelines")
     for panel, field, title, most in (
@@ -101,14 +101,15 @@ def timelines(info: Answer, run: Path) -> None:
 
 def misses(fleet: Answer) -> None:
     """Tokens by reason."""
-    from cachecast.dashboard.charts import servers
+    from cachecast.dashboard.charts.misses import reason_bars
 
     rows = numbers.misses(fleet)
     if not rows:
         st.success("Every prompt token was hit.", icon=":material/check:")
         return
     with st.container(border=True):
-        st.altair_chart(servers.reasons(rows), width="stretch", alt="Misses by reason")
+        chart = reason_bars(rows, "tokens not hit", "all prompt tokens")
+        st.altair_chart(chart, width="stretch", alt="Misses by reason")
 
 
 def curves(found: Answer, simulated: float | None, life_s: float | None) -> None:

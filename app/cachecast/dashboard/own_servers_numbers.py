@@ -4,9 +4,11 @@ from decimal import Decimal
 from typing import Any
 
 from cachecast.dashboard import wording
-from cachecast.dashboard.overview_numbers import Tile
+from cachecast.dashboard.misses_numbers import kind
+from cachecast.dashboard.tile import Tile
 from cachecast.fleet_report import break_even_json
 from cachecast.fleet_table import duration
+from cachecast_pricing.rules.reasons import UNAVOIDABLE
 
 Row = dict[str, Any]
 QUANTILES = ("p50", "p90", "p99")
@@ -39,8 +41,14 @@ def tiles(fleet: Row) -> list[Tile]:
             f"{wording.short_tokens(fleet['prompt_tokens'])} tokens, {served} requests",
             "Prompt tokens that the servers found in their own caches",
         ),
-        _latency("Time to first token, p90", fleet["ttft_s"], "From arrival to the first token"),
-        _latency("Between tokens, p90", fleet["itl_s"], "Between two tokens of an answer"),
+        _latency(
+            "Time to first token, p90", fleet["ttft_s"], "From arrival to the first token",
+            "no request was served",
+        ),
+        _latency(
+            "Between tokens, p90", fleet["itl_s"], "Between two tokens of an answer",
+            "no answer has a second token",
+        ),
         Tile(
             "GPU cost", _cost(fleet), f"{_hours(fleet['gpu_hours'])} GPU hours, "
             f"{duration(fleet['makespan_s'])} from first arrival to last end",
@@ -53,9 +61,9 @@ def _hours(hours: float) -> str:
     return f"{hours:,.2f}" if hours >= 0.1 else f"{hours:.2g}"
 
 
-def _latency(label: str, spread: Row | None, meaning: str) -> Tile:
+def _latency(label: str, spread: Row | None, meaning: str, unknown: str) -> Tile:
     if spread is None:
-        return Tile(label, "–", "no request was served", meaning)
+        return Tile(label, "–", unknown, meaning)
     return Tile(
         label, duration(spread["p90"]), f"p50 {duration(spread['p50'])}, "
         f"p99 {duration(spread['p99'])}, mean {duration(spread['mean'])}", meaning,
@@ -81,11 +89,17 @@ def costs(fleet: Row, bill: Row) -> list[Row]:
     cost, charge = fleet["cost"], bill["charge"]
     if cost is None or charge is None or cost["currency"] != charge["currency"]:
         return []
-    amounts = (("own servers", cost["total"]), (f"API: {bill['name']}", charge["total"]))
+    amounts = (
+        ("own servers", "servers", cost["total"]),
+        (f"API: {bill['name']}", "API", charge["total"]),
+    )
     return [
-        {"name": name, "amount": float(amount), "text": wording.money(amount, cost["currency"])}
-        for name, amount in amounts
-    ]
+        {
+            "name": name, "kind": kind, "amount": float(amount),
+            "text": wording.money(amount, cost["currency"]),
+        }
+        for name, kind, amount in amounts
+    ]  # fmt: skip
 
 
 def break_even(fleet: Row, bill: Row, traffic: float) -> tuple[str, str, float | None]:
@@ -149,16 +163,21 @@ def distribution(found: Row, name: str, spread: Row | None) -> tuple[list[Row], 
 
 
 def misses(fleet: Row) -> list[Row]:
-    """Tokens by reason, the most first, with their share of all prompt tokens."""
-    return [
-        {
-            "reason": wording.words(miss["reason"]), "tokens": miss["tokens"],
-            "requests": miss["requests"],
-            "text": f"{wording.short_tokens(miss['tokens'])} · "
-            f"{wording.share(miss['tokens'] / fleet['prompt_tokens'])}",
-        }
-        for miss in fleet["misses"]
-    ]  # fmt: skip
+    """Tokens by reason, the most first, with their share of all prompt tokens, as rows of
+    `charts.misses.reason_bars`."""
+    return [_missed(miss, wording.part(miss["tokens"] / fleet["prompt_tokens"]))
+            for miss in fleet["misses"]]  # fmt: skip
+
+
+def _missed(miss: Row, share: str) -> Row:
+    text = wording.short_tokens(miss["tokens"])
+    return {
+        "reason": wording.words(miss["reason"]), "amount": float(miss["tokens"]),
+        "text": text, "share": share, "label": f"{text} · {share}",
+        "kind": kind(miss["reason"] not in UNAVOIDABLE),
+        "tokens": wording.tokens(miss["tokens"]), "requests": wording.tokens(miss["requests"]),
+        "causes": "",
+    }  # fmt: skip
 
 
 def marks(cache: Row, servers: int) -> list[int]:

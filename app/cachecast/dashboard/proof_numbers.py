@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from cachecast.dashboard import wording
-from cachecast.dashboard.overview_numbers import Tile
+from cachecast.dashboard.tile import Tile
 from cachecast.results.reader import read_info
 from cachecast_datasets.errors import BadInput
 

@@ -1,5 +1,6 @@
 """Rows of a run for charts: questions in SQL, asked of the documented views."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ Row = dict[str, Any]
 def trend(run: Path, scenario: str) -> tuple[str, list[Row], list[Row]]:
     """The unit (`minute`, `hour` or `day`), charges by class and time, hit ratios by time.
 
-    Charges have `at`, `class`, `amount` in the currency; ratios `at`, `ratio`, `requests`.
+    Charges have `at`, `class`, `amount` in the currency; ratios `at`, `ratio` (None: a time
+    without requests), `requests`.
     """
     connection = connect(run)
     try:
@@ -43,8 +45,13 @@ def trend(run: Path, scenario: str) -> tuple[str, list[Row], list[Row]]:
         for name, amount in zip(_CHARGES, amounts, strict=True)
         if amount
     ]
-    hits = [
-        {"at": at.isoformat(), "ratio": ratio, "requests": requests}
-        for at, _, requests, *_, ratio in rows
-    ]
-    return unit, charges, hits
+    hits = [(at, ratio, requests) for at, _, requests, *_, ratio in rows]
+    return unit, charges, list(_with_gaps(hits, timedelta(**{f"{unit}s": 1})))
+
+
+def _with_gaps(hits: list[tuple[datetime, float, int]], step: timedelta) -> Iterator[Row]:
+    """A row each, and one without a ratio where nothing came: no line leads over such a time."""
+    for number, (at, ratio, requests) in enumerate(hits):
+        if number and at - hits[number - 1][0] > step:
+            yield {"at": (at - step).isoformat(), "ratio": None, "requests": 0}
+        yield {"at": at.isoformat(), "ratio": ratio, "requests": requests}

@@ -14,6 +14,7 @@ from cachecast.dashboard.work import Answer
 
 _MOST = 1_000  # rows of the table; search finds the others
 _HEIGHT = 260
+_HEAD, _ROW = 36, 35  # pixels of Streamlit's table
 _KEY = "session"  # in the URL
 _MEANING = {
     "avoidable": "Lost to avoidable misses: what they cost above the read price",
@@ -62,7 +63,7 @@ def _table(rows: Sequence[Answer], currency: str | None, chosen: Answer, wanted:
         column_config={
             name: st.column_config.Column(help=meaning) for name, meaning in _MEANING.items()
         },
-        height=min(_HEIGHT, 36 * (len(rows) + 1) + 2),
+        height=min(_HEIGHT, _HEAD + _ROW * len(rows) + 2),
         on_select=partial(_name_in_url, rows, key),
         selection_mode="single-row-required",
         selection_default={"selection": {"rows": [0 if at is None else at]}},

@@ -10,6 +10,7 @@ from cachecast.dashboard.work import Answer, Work
 
 _PATIENCE_S = 0.25  # a short wait shows nothing: no flicker
 _LOOK_EVERY_S = 0.4
+_LONGEST = 800  # characters of a refusal, which repeats what somebody wrote
 
 
 def empty(title: str, sentence: str, icon: str = ":material/inbox:") -> None:
@@ -21,7 +22,8 @@ def empty(title: str, sentence: str, icon: str = ":material/inbox:") -> None:
 
 def refused(sentence: str) -> None:
     """A sentence of ours that says what cannot be done and what would be accepted."""
-    st.error(plain(sentence), icon=":material/error:")
+    short = sentence if len(sentence) <= _LONGEST else f"{sentence[:_LONGEST]} …"
+    st.error(plain(short), icon=":material/error:")
 
 
 def stop_with(title: str, sentence: str) -> NoReturn:
@@ -45,6 +47,7 @@ def when_done(
         refused(work.problem or "no answer")
     elif work.ended:
         if st.button(f"{doing}: cancelled. Start again", key=f"again {doing} {id(work)}"):
+            work.abandon()
             st.rerun()
     else:
         st.fragment(_progress, run_every=_LOOK_EVERY_S)(work, doing)

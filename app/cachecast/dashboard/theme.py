@@ -25,6 +25,7 @@ CLASS_OF: Final[dict[str, str]] = {
 LABEL: Final = "#737C87"  # text marks in charts have no theme of their own; this reads on both
 ACCENT: Final = "#1AAD8D"
 MISS: Final = "#DE8254"
+TOTAL: Final = "#7C8794"  # a whole bill: no class of tokens has it
 SERVER: Final = "#2454E2"  # what own servers do; money and tokens keep their classes' colours
 BACKGROUNDS: Final = {"light": "#FFFFFF", "dark": "#0E1117"}
 
@@ -43,9 +44,13 @@ STREAMLIT_THEME: Final[dict[str, str | int]] = {
     "theme.baseFontSize": 15,
 }
 
-# Tiles and charts side by side wrap where they would be squeezed; less air above the first line.
+# Tiles, charts and, on a narrow screen, controls side by side wrap where they would be squeezed;
+# less air above the first line.
 STYLE: Final = """<style>
 .stMainBlockContainer { padding-top: 4.5rem; }
 [class*="st-key-tiles"] [data-testid="stColumn"] { min-width: 10.2rem; flex-basis: 10.2rem; }
 [class*="st-key-panels"] [data-testid="stColumn"] { min-width: 17rem; flex-basis: 17rem; }
+@media (max-width: 1000px) {
+  [class*="st-key-form"] [data-testid="stColumn"] { min-width: 9rem; flex-basis: 9rem; }
+}
 </style>"""

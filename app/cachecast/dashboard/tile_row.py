@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from cachecast.dashboard.overview_numbers import Tile
+from cachecast.dashboard.tile import Tile
 from cachecast.dashboard.wording import plain
 
 

@@ -8,12 +8,13 @@ from cachecast import output
 
 THIN = "\u202f"  # a thin space that does not break
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#!|<>~$:&^=]|^[-+]|(?<=^\d)[.](?= ))")
+_BREAKS = re.compile(r"[ \t\n\r\f\v\x1c-\x1f\x85\u2028\u2029]+")  # our thin space is none
 _SCALE = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 
 def plain(text: object) -> str:
     """Other people's text (names of files, ids) for a place that renders Markdown: no markup."""
-    flat = " ".join(str(text).split())
+    flat = _BREAKS.sub(" ", str(text)).strip()
     return _MARKUP.sub(r"\\\1", flat)
 
 
@@ -52,6 +53,15 @@ def counted(number: int, what: str) -> str:
 def share(part: float | None) -> str:
     """`90.0 %`; `–` where there is nothing to divide by."""
     return output.share(part)
+
+
+def part(of: float | Decimal | None) -> str:
+    """A share that is something is never shown as nothing: `< 0.1 %`."""
+    return (
+        "< 0.1 %"
+        if of is not None and 0 < of < 0.0005
+        else share(None if of is None else float(of))
+    )
 
 
 def words(name: str) -> str:

@@ -31,6 +31,7 @@ class Work:
         self.answer: Answer | None = None
         self.problem: str | None = None
         self.doing, self.done, self.total = "", 0, 0
+        self.abandoned = False
         self._stop = threading.Event()
         self._ended = threading.Event()
 
@@ -50,7 +51,12 @@ class Work:
         return self._stop.is_set()
 
     def cancel(self) -> None:
-        """Ask it to stop; it does so at its next report."""
+        """Ask it to stop; it does so at its next report, and stays cancelled."""
+        self._stop.set()
+
+    def abandon(self) -> None:
+        """Ask it to stop, if it has not ended; whoever asks for the same again begins anew."""
+        self.abandoned = True
         self._stop.set()
 
     def wait(self, seconds: float | None = None) -> bool:
@@ -108,10 +114,10 @@ class Workshop:
     def start(
         self, key: Hashable, function: Callable[[Report], Answer], *, behind: bool = False
     ) -> Work:
-        """The work of that key, started now if it is new or was cancelled."""
+        """The work of that key, started now if it is new or was abandoned."""
         with self._lock:
             work = self._known.get(key)
-            if work is not None and work.state != "cancelled":
+            if work is not None and (work.answer is not None or not work.abandoned):
                 return work
             self._forget_some()
             work = self._known[key] = Work()

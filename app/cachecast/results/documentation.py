@@ -27,6 +27,20 @@ the files; `cachecast sql RUN "select …"` opens them in DuckDB and adds the vi
 * A query can read nothing but the run, and nothing that it does is kept: no file is read or
   written, no extension is loaded. Tables that it creates live until it ends.
 * `views` and `view_columns` hold this page's content, for programs.
+
+`run.json` has, of every command, `format`, `version` (of the format of runs), `versions` (of what
+wrote it), `command`, `input_hash`, `scenarios` (each as `bill --json` prints it), `assumptions`,
+`seeds` and `tables`. Besides,
+
+* of `simulate`: `fleet`, which is what `simulate --json` prints; `gpu_time_ns`, the time of all
+  GPUs from the first arrival to the last end, on which any price of a GPU hour can be put;
+  `cache` (`blocks_per_server`, `block_tokens`, and `bytes_per_token` of KV cache, null where it
+  is unknown); `distributions`, seconds at each of the `shares`: `ttft_s` and `e2e_s` of all
+  requests, `itl_s` of all gaps between two tokens; the table `latency` of the fleet file with the
+  folder that its files are in, and `clock` and `normalised` of steps that were measured;
+* of `replay`: `engine`, `machine`, `device`, `threads`, `torch`, `clock`, `normalised` (each step
+  scaled by a probe), `loop`, `speed_up`, `partial` (interrupted: a part of the log) and `fleet`,
+  what was measured.
 """
 
 

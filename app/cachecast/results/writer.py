@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -129,15 +129,16 @@ def is_run(path: Path) -> bool:
     return isinstance(info, dict) and info.get("format") == FORMAT_NAME
 
 
-def hash_inputs(paths: Iterable[Path]) -> str:
+def hash_inputs(paths: Iterable[Path], on_file: Callable[[], None] = lambda: None) -> str:
     """`sha256:` and the digest of the files' bytes, in the given order; folders count by content.
 
-    Names do not enter: a log that was moved is the same input.
+    Names do not enter: a log that was moved is the same input. `on_file` comes before each file.
     """
     digest = hashlib.sha256()
     for path in paths:
         files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
         for file in files:
+            on_file()
             with file.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())
     return f"sha256:{digest.hexdigest()}"

@@ -14,6 +14,7 @@ TTL_US: dict[str, int] = {
     "1h": 3_600 * SECOND_US,
     "12h": 43_200 * SECOND_US,
 }
+OWN_TTL = "own"  # each marker's own lifetime
 _MOST_DIGITS = 18  # what 64 bits hold
 MARK_POLICIES: tuple[str, ...] = ("log", "auto", "last", "system+last", "none", "translate")
 
@@ -99,6 +100,12 @@ def _choice(key: str, text: str, known: tuple[str, ...]) -> str:
     return text
 
 
+def _ttl(key: str, text: str) -> str | None:
+    """A lifetime of all markers; `own` takes one back that was set before."""
+    found = _choice(key, text, (*TTL_US, OWN_TTL))
+    return None if found == OWN_TTL else found
+
+
 def _mark(key: str, text: str) -> str:
     """A named policy, or places with lifetimes (`tools:1h+end:5m`)."""
     return text if places_of(text) else _choice(key, text, MARK_POLICIES)
@@ -111,7 +118,7 @@ def _lookup(key: str, text: str) -> tuple[int, int]:
 
 # key of --as -> (field, parser); the scenario's own keys (on, tier, currency, name) are not rules
 _PARSERS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
-    "ttl": ("ttl", lambda k, v: _choice(k, v, tuple(TTL_US))),
+    "ttl": ("ttl", _ttl),
     "mark": ("mark", _mark),
     "first_token": ("first_token_s", _seconds),
     "grace": ("grace_s", _seconds),

@@ -1,5 +1,6 @@
 """The server is quiet, here only, and ends without a traceback."""
 
+import os
 import socket
 import subprocess
 from collections.abc import Callable
@@ -65,8 +66,38 @@ def test_emptying_the_folder_leaves_what_is_not_the_dashboards(tmp_path: Path) -
     kept = folder.upload("a", b"content")
     (tmp_path / "mine.txt").write_text("mine")
     assert kept.read_bytes() == b"content"
-    assert folder.size_bytes() == len(b"content")
+    assert folder.contents() == [("dropped files", 1, len(b"content"))]
 
     folder.empty()
-    assert folder.size_bytes() == 0
+    assert folder.contents() == []
     assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_the_runs_that_were_used_longest_ago_are_pruned(tmp_path: Path) -> None:
+    """Of 42 the two oldest, one of them a file; the very first was used again meanwhile."""
+    folder = Folder(tmp_path)
+    runs = folder.part("runs")
+    for number in range(42):
+        entry = runs / f"{number:02}"
+        if number % 2:
+            entry.write_text("ribbons")
+        else:
+            entry.mkdir()
+            (entry / "run.json").write_text("{}")
+        os.utime(entry, (number, number))
+    folder.used(runs / "00")
+
+    folder.prune_runs()
+    assert sorted(entry.name for entry in runs.iterdir()) == [
+        "00", *(f"{number:02}" for number in range(3, 42))
+    ]  # fmt: skip
+    assert [(what, count) for what, count, _ in folder.contents()] == [("runs", 40)]
+
+
+def test_a_run_of_the_persons_own_is_not_even_touched(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    os.utime(mine, (5, 5))
+
+    Folder(tmp_path / "folder").used(mine)
+    assert mine.stat().st_mtime == 5

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from cachecast.dashboard import misses_numbers, ribbon_numbers
 from cachecast.dashboard.answers import Answers
-from cachecast.dashboard.miss_rows import misses_by_hour
+from cachecast.dashboard.miss_rows import misses_by_hour, misses_of_ribbons
 from cachecast.dashboard.opened import Opened, opened
 from cachecast.dashboard.questions.run import RUN
 from cachecast.dashboard.questions.texts import TEXTS
@@ -105,8 +105,9 @@ def test_reasons_have_the_money_of_the_bill(answers: Answers, log: Path, run_cli
 def test_hours_sum_to_the_misses_of_the_bill(answers: Answers, log: Path, run_cli: RunCli) -> None:
     (bill,) = printed(run_cli, "bill", log, "--as", OPUS)["scenarios"]
 
-    rows = misses_by_hour(Path(asked(answers, log, RUN)["path"]), OPUS)
+    rows = misses_of_ribbons(Path(asked(answers, log, WHY)["path"]))
 
+    assert rows == misses_by_hour(Path(asked(answers, log, RUN)["path"]), OPUS)
     assert {row["hour"].isoformat() for row in rows} == {"2026-11-20T12:00:00+00:00"}
     assert {row["reason"]: (row["tokens"], row["cost"]) for row in rows} == {
         miss["reason"]: (miss["tokens"], Decimal(miss["cost"])) for miss in bill["misses"]

@@ -71,5 +71,9 @@ def test_counts_in_charts_have_three_digits(count: int, said: str) -> None:
     assert wording.short_tokens(count).replace(wording.THIN, " ") == said
 
 
+def test_a_number_keeps_its_thin_spaces_so_that_it_is_never_broken() -> None:
+    assert wording.plain(f"{wording.tokens(30_569_819)} tokens\n") == "30\u202f569\u202f819 tokens"
+
+
 def test_other_peoples_words_are_no_markup() -> None:
     assert wording.plain("a*b*\n<i> $x$ :red[y]") == r"a\*b\* \<i\> \$x\$ \:red\[y\]"

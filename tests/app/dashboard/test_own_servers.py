@@ -60,9 +60,13 @@ def test_the_fleets_numbers_are_those_of_simulate(
     assert printed["cost"]["total"] == info["fleet"]["cost"]["total"] != "0"
     assert info["distributions"]["ttft_s"][50] == printed["ttft_s"]["p50"]
     assert info["distributions"]["itl_s"][90] == printed["itl_s"]["p90"]
-    unit, rows = timeline(run)
+    unit, rows = timeline(run, 3)
     assert unit == "min"
-    assert {row["server"] for row in rows} == {0, 1}
+    idle = [row for row in rows if row["server"] == 2]
+    assert idle == [
+        {"server": 2, "at": 0.0, "to": max(r["to"] for r in rows), "waiting": 0, "blocks": 0}
+    ]
+    assert {row["server"] for row in rows} == {0, 1, 2}
 
 
 def test_a_change_of_price_asks_nothing_anew() -> None:

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from cachecast.dashboard.answers import Answers
 from cachecast.dashboard.opened import opened
 from cachecast.dashboard.questions.what_if import WHAT_IF, change_text
-from cachecast.dashboard.what_if import export, numbers
+from cachecast.dashboard.what_if import export, numbers, waterfalls
 from cachecast.dashboard.what_if.draft import Draft
 from cachecast.dashboard.what_if.fleets import Fleet
 from cachecast.dashboard.what_if.sections import best_draft
@@ -142,7 +142,7 @@ def test_a_fleet_file_is_not_opened_for_an_address(ask: Ask, log: Path) -> None:
 
 def test_the_waterfall_leads_from_bill_to_bill(ask: Ask) -> None:
     """A write of $0.0375 becomes a read of $0.003, the other one costs $0.0225 more."""
-    rows = numbers.waterfall(ask("ttl=1h"))
+    rows = waterfalls.waterfall(ask("ttl=1h"))
 
     assert [(row["step"], row["text"]) for row in rows] == [
         ("as it is", "$0.0755"), ("read", "+$0.00300"), ("written", "-$0.0150"),
@@ -152,10 +152,42 @@ def test_the_waterfall_leads_from_bill_to_bill(ask: Ask) -> None:
     assert rows[2]["end"] == pytest.approx(0.0635)
 
 
+def test_several_changes_are_shown_one_by_one_and_lead_to_the_same_bill(ask: Ask) -> None:
+    """An hour saves $0.0120 of $0.0755; batch prices then halve the other $0.0635."""
+    steps = Draft(ttl="1h", batch=True).steps
+    assert steps == ["ttl=1h", "ttl=1h,batch=on"]
+
+    rows = waterfalls.by_change(steps, [ask(step) for step in steps])
+    assert [(row["step"], row["class"], row["text"]) for row in rows] == [
+        ("as it is", "total", "$0.0755"), ("ttl=1h", "pay less", "-$0.0120"),
+        ("batch=on", "pay less", "-$0.0318"), ("with changes", "total", "$0.0318"),
+    ]  # fmt: skip
+    assert rows[-1]["end"] == pytest.approx(0.03175)
+
+
+def test_changes_without_a_common_currency_are_not_drawn_one_by_one(ask: Ask) -> None:
+    steps = ["model=deepseek-flash", "model=deepseek-flash,currency=CNY"]
+    assert waterfalls.by_change(steps, [ask(step) for step in steps]) == []
+
+
+def test_the_page_draws_several_changes_one_by_one(
+    open_app: OpenApp, settle: Settle, log: Path
+) -> None:
+    app = page_of(open_app, log)
+    app.segmented_control(key="what-if ttl").set_value("1h")
+    settle(app)
+    assert "**Change by change**" not in [text.value for text in app.markdown]
+
+    app.toggle(key="what-if batch").set_value(True)
+    settle(app)
+    assert not app.exception
+    assert "**Change by change**" in [text.value for text in app.markdown]
+
+
 def test_own_servers_have_their_gpus_in_the_waterfall_and_a_first_token(ask: Ask) -> None:
     answer = ask(f"fleet={FLEET}")
 
-    steps = [row["step"] for row in numbers.waterfall(answer)]
+    steps = [row["step"] for row in waterfalls.waterfall(answer)]
     assert steps == ["as it is", "written", "output", "GPUs", "with changes"]
     assert [tile.label for tile in numbers.tiles(answer)][-1] == "Time to first token"
 
@@ -184,7 +216,7 @@ def test_files_have_exact_money_and_harmless_names(ask: Ask) -> None:
 def test_the_best_policy_becomes_a_scenario_of_the_controls() -> None:
     found = {"policy": {"mark": "tools:1h+end:5m", "keep_alive": "290x3"}}
 
-    best = best_draft(found, "claude-opus-5")
+    best = best_draft(found, "claude-opus-5", "claude-opus-5")
 
     assert best == Draft(model="claude-opus-5", mark="tools:1h+end:5m", every_s=290, times=3)
 

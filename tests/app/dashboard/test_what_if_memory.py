@@ -33,19 +33,22 @@ def fresh(about: Opened, scenario: str = SCENARIO) -> WhatIfs:
     return WhatIfs(about.trace(), scenario_of(scenario, catalogue()), catalogue())
 
 
+@pytest.mark.parametrize("scenario", [SCENARIO, f"{SCENARIO},ttl=1h"])
 def test_taking_over_the_best_policy_replays_nothing_and_says_what_a_replay_says(
-    about: Opened, folder: Folder, monkeypatch: pytest.MonkeyPatch
+    about: Opened, folder: Folder, monkeypatch: pytest.MonkeyPatch, scenario: str
 ) -> None:
-    best = OPTIMUM.answer(about, (SCENARIO,), folder, nothing_to_report)
-    text = best_draft(best, None).text
-    new = fresh(about)
+    """Also where the scenario has a lifetime for all markers, which the policy's replace."""
+    best = OPTIMUM.answer(about, (scenario,), folder, nothing_to_report)
+    text = best_draft(best, scenario, None).text
+    new = fresh(about, scenario)
     expected = whatif_json(new.baseline(), [new.change(text)])
 
-    whatifs_of(about, SCENARIO).baseline()
+    whatifs_of(about, scenario).baseline()
     monkeypatch.setattr(WhatIfs, "_replay", None)
-    found = WHAT_IF.answer(about, (SCENARIO, text), folder, nothing_to_report)
+    found = WHAT_IF.answer(about, (scenario, text), folder, nothing_to_report)
 
     assert found == expected
+    assert found["scenarios"][0]["charge"]["total"] == best["charge"]["total"]
 
 
 def test_a_replay_under_another_lifetime_is_not_taken(about: Opened) -> None:

@@ -60,6 +60,14 @@ def test_what_no_control_shows_is_kept_as_it_was_written(text: str) -> None:
     assert draft_of(text).text == text
 
 
+def test_steps_lead_to_the_scenario_and_are_few() -> None:
+    assert draft_of("ttl=1h,batch=on").steps == ["ttl=1h", "ttl=1h,batch=on"]
+    assert Draft().steps == []
+    long = ",".join(f"prewarm={n}" for n in range(9))
+    assert draft_of(long).steps == [draft_of(long).text]
+    assert len(draft_of(long.rpartition(",")[0]).steps) == 8
+
+
 def test_a_fleet_beside_other_changes_is_left_for_the_refusal() -> None:
     assert draft_of("ttl=1h,fleet=x").more == "fleet=x"
 

@@ -40,7 +40,7 @@ def test_the_same_key_is_one_piece_of_work() -> None:
     assert (first.state, first.share) == ("done", 1.0)
 
 
-def test_cancelled_work_stops_at_its_next_report_and_may_be_started_again() -> None:
+def test_cancelled_work_stops_at_its_next_report_and_stays_cancelled() -> None:
     workshop, steps = Workshop(), Steps()
     work = workshop.start("key", steps)
     assert steps.begun.wait(_LONG_S)
@@ -49,9 +49,26 @@ def test_cancelled_work_stops_at_its_next_report_and_may_be_started_again() -> N
     assert done(work).state == "cancelled"
     assert work.answer is None
     steps.go.set()
+    assert workshop.start("key", steps) is work  # a page that asks again starts nothing
+
+    work.abandon()
     again = workshop.start("key", steps)
     assert again is not work
     assert done(again).state == "done"
+
+
+def test_abandoned_work_is_begun_anew_at_once_and_what_is_done_is_kept() -> None:
+    workshop, steps = Workshop(), Steps()
+    work = workshop.start("key", steps)
+    assert steps.begun.wait(_LONG_S)
+
+    work.abandon()
+    again = workshop.start("key", steps)
+    assert again is not work
+    steps.go.set()
+    assert done(again).answer == {"n": 1}
+    again.abandon()  # too late
+    assert workshop.start("key", steps) is again
 
 
 def test_work_that_waits_for_its_turn_is_cancelled_at_once() -> None:

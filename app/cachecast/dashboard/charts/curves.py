@@ -10,6 +10,7 @@ from cachecast.dashboard.wording import share
 
 Row = dict[str, Any]
 _HEIGHT = 260
+_RISEN = 0.4  # a curve above that leaves room below it
 _LIVES = [1, 10, 60, 600, 3_600, 14_400, 86_400, 604_800, 2_419_200]
 _LIFE_LABEL = (
     "datum.value < 60 ? datum.value + ' s' : datum.value < 3600 ? datum.value / 60 + ' min' : "
@@ -32,9 +33,10 @@ def capacity_curve(curve: Row, marked: list[Row], simulated: float | None) -> An
     if simulated is not None:
         layers += _level(simulated, f"this fleet, simulated: {share(simulated)}", MISS, 11)
     for place, row in enumerate(marked):
-        named = alt.Chart(alt.InlineData(values=[row])).encode(x=x)
+        edge = 1 if row["token_hit_ratio"] > _RISEN else 0  # away from the text
+        named = alt.Chart(alt.InlineData(values=[row | {"edge": edge}])).encode(x=x)
         layers += [
-            named.mark_rule(color=SERVER, strokeDash=[3, 3]),
+            named.mark_rule(color=SERVER, strokeDash=[3, 3]).encode(y=_y(), y2="edge:Q"),
             named.mark_point(color=SERVER, filled=True, size=70, opacity=1).encode(y=_y()),
             named.mark_text(
                 color=LABEL, align="right", dx=-6, y=_away(row["token_hit_ratio"], 14 + 18 * place)
@@ -45,7 +47,7 @@ def capacity_curve(curve: Row, marked: list[Row], simulated: float | None) -> An
 
 def _away(ratio: float, pixels: int) -> float | alt.ExprRef:
     """Where a text meets no curve: below one that has risen, above one that stays low."""
-    return alt.ExprRef(f"height - {pixels}") if ratio > 0.4 else float(pixels)
+    return alt.ExprRef(f"height - {pixels}") if ratio > _RISEN else float(pixels)
 
 
 def life_curve(curve: Row, life_s: float | None) -> AnyChart:

@@ -13,8 +13,8 @@ _KINDS = {"avoidable": MISS, "not avoidable": _NEUTRAL}
 _BAR = 28
 
 
-def reason_bars(rows: list[Row], title: str) -> AnyChart:
-    """One bar a reason with its money and its share of the charge behind it."""
+def reason_bars(rows: list[Row], title: str, of: str = "the charge") -> AnyChart:
+    """One bar a reason with its money, or tokens, and its share behind it."""
     most = max((row["amount"] for row in rows), default=1) or 1
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         y=alt.Y(
@@ -24,7 +24,7 @@ def reason_bars(rows: list[Row], title: str) -> AnyChart:
         x=alt.X("amount:Q", title=title, scale=alt.Scale(domain=[0, most * 1.45]), axis=None),
         tooltip=[
             alt.Tooltip("reason:N"), alt.Tooltip("text:N", title=title),
-            alt.Tooltip("share:N", title="of the charge"), alt.Tooltip("kind:N", title="is"),
+            alt.Tooltip("share:N", title=f"of {of}"), alt.Tooltip("kind:N", title="is"),
             alt.Tooltip("tokens:N", title="tokens not read"), alt.Tooltip("requests:N"),
             alt.Tooltip("causes:N", title="dearest causes"),
         ],

@@ -27,7 +27,7 @@ def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
     x = alt.X(
         "start:Q", title="tokens of the prompt, from its first to its last",
         scale=alt.Scale(domain=[0, longest * _LABELS], nice=False),
-        axis=alt.Axis(format="~s", tickCount=6, grid=False, values=_ticks(longest)),
+        axis=alt.Axis(labelExpr=_COUNT, grid=False, values=_ticks(longest)),
     )  # fmt: skip
     bars = (
         alt.Chart(alt.InlineData(values=segments))
@@ -49,10 +49,13 @@ def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
         .mark_text(align="left", dx=9, fontSize=11.5, color=LABEL)
         .encode(
             y=y, x=alt.X("end:Q"), text="label:N", tooltip=_NOTE,
-            opacity=alt.condition("datum.avoidable", alt.value(1), alt.value(0.6)),
+            opacity=alt.condition("datum.avoidable", alt.value(1), alt.value(0.8)),
         )
     )  # fmt: skip
     return alt.layer(bars, marks, labels).properties(height=step * max(len(notes), 2) + 84)
+
+
+_COUNT = "datum.value == 0 ? '0' : format(datum.value, '~s')"  # not "0k"
 
 
 def _ticks(longest: int) -> list[int]:

@@ -5,10 +5,11 @@ from typing import Any
 import altair as alt
 
 from cachecast.dashboard.charts import AnyChart, fading
-from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, LABEL, MISS, SERVER
+from cachecast.dashboard.theme import CLASS_COLOURS, LABEL, SERVER, TOTAL
 
 Row = dict[str, Any]
 _BAR = 30
+_COSTS = {"servers": SERVER, "API": TOTAL}
 _LANE = 58  # height of one server over time
 _AXIS = 30  # below the lanes
 _MOST_LANES = 4  # more servers are rows of a heat map
@@ -123,26 +124,20 @@ def _heat_map(rows: list[Row], field: str, title: str, unit: str, servers: int) 
     return found
 
 
-def reasons(rows: list[Row]) -> AnyChart:
-    """One bar a reason, with its tokens and its share of the prompts behind it."""
-    return _bars(rows, "reason", "tokens", MISS, ["requests"])
-
-
 def costs(rows: list[Row]) -> AnyChart:
     """What the same log costs on own servers and at the API."""
-    return _bars(rows, "name", "amount", ACCENT, [])
-
-
-def _bars(rows: list[Row], name: str, size: str, colour: str, more: list[str]) -> AnyChart:
-    most = max((row[size] for row in rows), default=0) or 1
+    most = max((row["amount"] for row in rows), default=0) or 1
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         y=alt.Y(
-            f"{name}:N", sort=None, title=None,
+            "name:N", sort=None, title=None,
             axis=alt.Axis(ticks=False, domain=False, labelLimit=220, labelFontSize=12),
         ),
-        x=alt.X(f"{size}:Q", axis=None, scale=alt.Scale(domain=[0, most * 1.45])),
-        tooltip=[f"{name}:N", "text:N", *(alt.Tooltip(f"{field}:Q", format=",") for field in more)],
+        x=alt.X("amount:Q", axis=None, scale=alt.Scale(domain=[0, most * 1.45])),
+        tooltip=["name:N", "text:N"],
     )  # fmt: skip
-    bars = base.mark_bar(color=colour, height=_BAR * 0.6, cornerRadiusEnd=2)
+    scale = alt.Scale(domain=list(_COSTS), range=list(_COSTS.values()))
+    bars = base.mark_bar(height=_BAR * 0.6, cornerRadiusEnd=2).encode(
+        color=alt.Color("kind:N", scale=scale, legend=None)
+    )
     texts = base.mark_text(color=LABEL, align="left", dx=6, fontSize=12).encode(text="text:N")
     return alt.layer(bars, texts).properties(height=_BAR * len(rows) + 8)

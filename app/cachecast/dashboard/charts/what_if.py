@@ -5,12 +5,11 @@ from typing import Any
 import altair as alt
 
 from cachecast.dashboard.charts import AnyChart
-from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, LABEL, MISS
+from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, LABEL, MISS, TOTAL
 
 Row = dict[str, Any]
-TOTAL = "#7C8794"  # a whole bill: no class of tokens has it
 _COLOURS = {**CLASS_COLOURS, "total": TOTAL, "GPUs": TOTAL}
-_SIDES = {"pay less": ACCENT, "pay the same": TOTAL, "pay more": MISS}
+SIDES = {"pay less": ACCENT, "pay the same": TOTAL, "pay more": MISS}
 _BAR = 34
 
 
@@ -28,7 +27,8 @@ def waterfall(rows: list[Row], currency: str) -> AnyChart:
     )
     bars = base.mark_bar(cornerRadius=2).encode(
         y=alt.Y(
-            "start:Q", title=f"charge, {currency}", axis=alt.Axis(format="~s", tickCount=6),
+            "start:Q", title=f"charge, {currency}",
+            axis=alt.Axis(format="~s", tickCount=6, grid=False),
             scale=alt.Scale(domain=[0, most * 1.12]),
         ),
         y2="end:Q",
@@ -36,6 +36,31 @@ def waterfall(rows: list[Row], currency: str) -> AnyChart:
     )  # fmt: skip
     texts = base.mark_text(dy=-8, fontSize=13, color=LABEL).encode(y="top:Q", text="text:N")
     return alt.layer(bars, texts).properties(height=260)
+
+
+def changes(rows: list[Row], currency: str) -> AnyChart:
+    """The same lying down, a change a bar: their names are long."""
+    most = max(row["top"] for row in rows)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        y=alt.Y(
+            "step:N", sort=None, title=None,
+            axis=alt.Axis(ticks=False, domain=False, labelLimit=230, labelFontSize=12),
+        ),
+        tooltip=[alt.Tooltip("step:N", title="change"), alt.Tooltip("text:N", title="charge")],
+    )  # fmt: skip
+    bars = base.mark_bar(height=_BAR * 0.6, cornerRadius=2).encode(
+        x=alt.X(
+            "start:Q", title=f"charge, {currency}",
+            axis=alt.Axis(format="~s", tickCount=6, grid=False),
+            scale=alt.Scale(domain=[0, most * 1.2]),
+        ),
+        x2="end:Q",
+        color=alt.Color("class:N", scale=_scale({**SIDES, "total": TOTAL}), legend=None),
+    )  # fmt: skip
+    texts = base.mark_text(align="left", dx=6, fontSize=13, color=LABEL).encode(
+        x="top:Q", text="text:N"
+    )
+    return alt.layer(bars, texts).properties(height=_BAR * len(rows) + 50)
 
 
 def who_pays(rows: list[Row]) -> AnyChart:
@@ -48,7 +73,7 @@ def who_pays(rows: list[Row]) -> AnyChart:
         tooltip=[alt.Tooltip("side:N", title="sessions that"), alt.Tooltip("text:N", title="")],
     )  # fmt: skip
     bars = base.mark_bar(height=_BAR).encode(
-        color=alt.Color("side:N", scale=_scale(_SIDES), legend=None)
+        color=alt.Color("side:N", scale=_scale(SIDES), legend=None)
     )
     found: AnyChart = bars.properties(height=_BAR + 12)
     return found
@@ -71,7 +96,7 @@ def side_by_side(rows: list[Row], currency: str) -> AnyChart:
             scale=alt.Scale(domain=[0, most * 1.2]),
         ),
         color=alt.Color("class:N", scale=_scale(_COLOURS), legend=_legend(rows)),
-        order=alt.Order("class:N"),
+        order=alt.Order("rank:Q"),
         tooltip=[
             alt.Tooltip("scenario:N"), alt.Tooltip("class:N"),
             alt.Tooltip("text:N", title="charge"),

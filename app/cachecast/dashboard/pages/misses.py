@@ -1,6 +1,6 @@
 """The page Misses: why prompt tokens were not read, when, and in which session, to the block."""
 
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 
@@ -8,11 +8,11 @@ import streamlit as st
 
 from cachecast.dashboard import misses_numbers as numbers
 from cachecast.dashboard import session_table, session_view, wording
-from cachecast.dashboard.overview_numbers import bills_of_run
+from cachecast.dashboard.miss_rows import Row, misses_by_hour, misses_of_ribbons
 from cachecast.dashboard.page import Page
-from cachecast.dashboard.questions.run import RUN
 from cachecast.dashboard.questions.why import WHY
-from cachecast.dashboard.states import answer_or_stop, empty, stop_with, when_done
+from cachecast.dashboard.run_check import bills_of_run
+from cachecast.dashboard.states import answer_or_stop, empty, stop_with
 from cachecast.dashboard.work import Answer
 
 
@@ -23,10 +23,9 @@ def show(page: Page) -> None:
         _of_run(page)
         return
     why = answer_or_stop(page.ask(WHY, page.scenario), WHY.doing)
-    run = page.ask(RUN, page.scenario, behind=True)
     _reasons(why)
     st.subheader("When it was lost")
-    when_done(run, RUN.doing, partial(_hours, page, why, page.scenario))
+    _hours(page, why, misses_of_ribbons(Path(why["path"])))
     st.subheader("Session by session")
     chosen = session_table.choose(why)
     if chosen is not None:
@@ -45,7 +44,8 @@ def _of_run(page: Page) -> None:
     bill = found[chosen or 0]
     _reasons(bill)
     st.subheader("When it was lost")
-    _hours(page, bill, bill["name"], {"path": str(page.opened.run)})
+    assert page.opened.run is not None
+    _hours(page, bill, misses_by_hour(page.opened.run, bill["name"]))
     empty(
         "No prompts in a run",
         "A run keeps no prompts. Open the log itself to see its sessions block by block.",
@@ -70,11 +70,9 @@ def _reasons(answer: Answer) -> None:
         st.altair_chart(reason_bars(rows, title), width="stretch", alt="Reasons by money")
 
 
-def _hours(page: Page, answer: Answer, scenario: str, run: Answer) -> None:
+def _hours(page: Page, answer: Answer, rows: Sequence[Row]) -> None:
     from cachecast.dashboard.charts.misses import heat_map
-    from cachecast.dashboard.miss_rows import misses_by_hour
 
-    rows = misses_by_hour(Path(run["path"]), scenario)
     if not rows:
         st.caption("Nothing was missed.")
         return

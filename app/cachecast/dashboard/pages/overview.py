@@ -12,6 +12,7 @@ from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.bill import BILL
 from cachecast.dashboard.questions.run import RUN
 from cachecast.dashboard.questions.why import WHY
+from cachecast.dashboard.run_check import bills_of_run
 from cachecast.dashboard.states import answer_or_stop, stop_with, when_done
 from cachecast.dashboard.tile_row import panels, tile_row
 from cachecast.dashboard.work import Answer
@@ -44,7 +45,7 @@ def _bill(page: Page) -> Answer:
     if page.opened.log is not None:
         st.caption(wording.plain(numbers.about(page.opened)))
         return answer_or_stop(page.ask(BILL, page.scenario), BILL.doing)
-    found = numbers.bills_of_run(page.opened.facts)
+    found = bills_of_run(page.opened.facts)
     command = str(page.opened.facts.get("command"))
     if not found:
         stop_with("No bill in this run", f"It was written by {command}: see Own servers or SQL.")

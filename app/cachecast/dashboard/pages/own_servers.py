@@ -14,6 +14,7 @@ from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.bill import BILL
 from cachecast.dashboard.questions.curve import CURVE
 from cachecast.dashboard.questions.fleet import FLEET, FLEET_FILE, as_argument, priced
+from cachecast.dashboard.run_check import bills_of_run, check_fleet
 from cachecast.dashboard.states import answer_or_stop, refused, stop_with, when_done
 from cachecast.dashboard.tile_row import tile_row
 from cachecast.dashboard.work import Answer, Work
@@ -90,12 +91,13 @@ def _stamp(config: FleetConfig) -> str:
 def _cancel_the_last(work: Work) -> None:
     last: Work | None = st.session_state.get(_LAST)
     if last is not None and last is not work and not last.ended:
-        last.cancel()
+        last.abandon()
     st.session_state[_LAST] = work
 
 
 def _command(page: Page, text: str) -> None:
-    code, button = st.columns([5, 1], vertical_alignment="center")
+    with st.container(key="form-command"):
+        code, button = st.columns([5, 1], vertical_alignment="center")
     command = f"cachecast simulate {quote(str(page.opened.source))} --fleet {FLEET_FILE}"
     if page.scenario != "log":
         command += f" --as {quote(page.scenario)}"
@@ -122,7 +124,8 @@ def _kept_run(page: Page) -> None:
             f"It was written by {info.get('command')}. Open a log to simulate servers with it, or "
             "a run that `cachecast simulate LOG --fleet FILE -o RUN` wrote.",
         )
-    bills = info.get("scenarios") or ()
+    check_fleet(info)
+    bills = bills_of_run(info)
     st.caption(f"The run {wording.plain(page.opened.label)}, as `cachecast simulate` kept it.")
     _results(info, run, (lambda: bills[0]) if bills else None, 1.0)
     _fine_print(info, ())

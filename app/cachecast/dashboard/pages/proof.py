@@ -7,6 +7,8 @@ import streamlit as st
 
 from cachecast.dashboard import proof_numbers as numbers
 from cachecast.dashboard import wording
+from cachecast.dashboard.folder import path_typed
+from cachecast.dashboard.html_table import as_html
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.compare import COMPARE
 from cachecast.dashboard.states import answer_or_stop, empty
@@ -44,7 +46,7 @@ def _choose(page: Page) -> tuple[Path, Path, Path | None] | None:
     with st.container(border=True):
         typed = st.text_input("Folder with runs", st.session_state.get(_FOLDER, str(first)))
         st.session_state[_FOLDER] = typed
-        folder = Path(typed.strip() or ".").expanduser()
+        folder = path_typed(typed)
         simulated, replayed = (numbers.runs_in(folder, c) for c in ("simulate", "replay"))
         if simulated and replayed:
             one, two, three = st.columns(3)
@@ -102,11 +104,11 @@ def _results(answer: Answer) -> None:
     st.subheader("Request by request")
     _scatters(answer["panels"])
     st.subheader("Errors, of what was measured")
-    st.dataframe(numbers.errors(found), hide_index=True, width="stretch")
+    st.html(as_html(numbers.errors(found), ("of",)))
     rows = numbers.differing(found)
     if rows:
         st.subheader("What differs")
-        st.dataframe(rows, hide_index=True, width="stretch")
+        st.html(as_html(rows, ("what", "which")))
     if found["left_out"]:
         left_out = wording.counted(found["left_out"], "request")
         st.caption(f"{left_out} completed in one of the runs only: left out.")

@@ -13,7 +13,7 @@ from cachecast.dashboard.what_if.controls import controls
 from cachecast.dashboard.what_if.draft import Draft, draft_of
 from cachecast.dashboard.what_if.kept import Kept, keep, without
 from cachecast.dashboard.what_if.numbers import AS_IT_IS, as_it_is
-from cachecast.dashboard.work import Work
+from cachecast.dashboard.work import Answer, Work
 
 _PATIENCE_S = 2.5  # most answers are there by then: old numbers stay until the new ones come
 _ASKED = "what was asked last"
@@ -29,8 +29,9 @@ def show(page: Page) -> None:
         st.info("This link was made for another log: its scenarios are shown for this one.")
     draft = controls(page, state.draft())
     state.hold(draft)
-    work = _asked(page, draft)
-    when_done(work, WHAT_IF.doing, sections.result, patience_s=_PATIENCE_S)
+    *before, work = _asked(page, draft)
+    if when_done(work, WHAT_IF.doing, sections.result, patience_s=_PATIENCE_S) and before:
+        _change_by_change(draft, [*before, work])
     st.subheader("Side by side")
     _keeping(draft)
     shown = _shown(page, draft)
@@ -43,19 +44,30 @@ def show(page: Page) -> None:
         sections.fine_print(page, shown, query)
 
 
-def _asked(page: Page, draft: Draft) -> Work:
-    """The work on the controls' scenario; what was asked before and is wanted no more ends."""
+def _asked(page: Page, draft: Draft) -> list[Work]:
+    """The works on the way to the controls' scenario, which is the last; what was asked before and
+    is wanted no more ends."""
     work = _ask(page, draft.text)
-    before = st.session_state.get(_ASKED)
-    wanted = [work, *(_ask(page, one.change) for one in state.kept())]
-    if before is not None and not before.ended and before not in wanted:
-        before.cancel()
-    st.session_state[_ASKED] = work
-    return work
+    works = [*(_ask(page, change, behind=True) for change in draft.steps[:-1]), work]
+    wanted = [*works, *(_ask(page, one.change) for one in state.kept())]
+    for before in st.session_state.get(_ASKED, ()):
+        if not before.ended and before not in wanted:
+            before.abandon()
+    st.session_state[_ASKED] = works
+    return works
 
 
-def _ask(page: Page, change: str) -> Work:
-    return page.ask(WHAT_IF, page.scenario, *([change] if change else []))
+def _ask(page: Page, change: str, *, behind: bool = False) -> Work:
+    return page.ask(WHAT_IF, page.scenario, *([change] if change else []), behind=behind)
+
+
+def _change_by_change(draft: Draft, works: Sequence[Work]) -> None:
+    """What each of several changes adds to those before it, once all of them are replayed."""
+    answers: list[Answer] = []
+    for change, work in zip(draft.steps, works, strict=True):
+        if not when_done(work, f"Replaying {wording.plain(change)}", answers.append):
+            return
+    sections.change_by_change(draft.steps, answers)
 
 
 def _keeping(draft: Draft) -> None:

@@ -43,6 +43,7 @@ def _answer(about: Opened, arguments: Arguments, folder: Folder, report: Report)
     serve_trace(
         about.trace(), lambda on_step: FleetRun(config, files, on_step), (), keep, report=report
     )
+    folder.prune_runs()
     return {"path": str(path)}
 
 

@@ -8,7 +8,7 @@ from cachecast.dashboard.questions.what_if import whatifs_of
 from cachecast.dashboard.work import Answer
 from cachecast.progress import Report
 from cachecast.scenarios import scenario_of
-from cachecast_sim.optimize.policy import Policy
+from cachecast_pricing.rules.settings import OWN_TTL
 
 
 def _answer(about: Opened, arguments: Arguments, folder: Folder, report: Report) -> Answer:
@@ -18,14 +18,16 @@ def _answer(about: Opened, arguments: Arguments, folder: Folder, report: Report)
     (scenario,) = arguments
     found = optimum_of(about.trace(), scenario_of(scenario, catalogue()), catalogue(), report)
     # whoever takes it over need not wait for a second replay
-    whatifs_of(about, scenario).remember(change_of(found.policy), found.replay)
+    change = change_of(found.policy.mark, found.policy.change, scenario)
+    whatifs_of(about, scenario).remember(change, found.replay)
     return optimum_json(found)
 
 
-def change_of(policy: Policy) -> str:
-    """The policy as What-if asks for it."""
-    pings = "" if policy.change is None else f",keep-alive={policy.change}"
-    return f"mark={policy.mark}{pings}"
+def change_of(mark: str, pings: str | None, scenario: str) -> str:
+    """A policy as What-if asks for it. Its markers have lifetimes of their own, also where the
+    scenario has one for all."""
+    ttl = "" if scenario_of(scenario, catalogue()).settings.ttl is None else f",ttl={OWN_TTL}"
+    return f"mark={mark}{ttl}" + ("" if pings is None else f",keep-alive={pings}")
 
 
 OPTIMUM = Question("optimum", "Judging every policy", _answer)

@@ -37,6 +37,7 @@ def _answer(about: Opened, arguments: Arguments, folder: Folder, report: Report)
                 "assumptions": bills[0].assumptions,
             }
         )
+    folder.prune_runs()
     return {"path": str(path)}
 
 

@@ -34,6 +34,7 @@ def _answer(about: Opened, arguments: Arguments, folder: Folder, report: Report)
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+    folder.prune_runs()
     return why_json(why) | {"path": str(path)}
 
 

@@ -10,6 +10,7 @@ PING_TIMES = tuple(range(1, MOST_PINGS + 1))
 VOLATILE = ("drop", "move")
 ORDERS = ("stable", "tools", "keys")
 _PAYING = ":paying"
+_MOST_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,17 @@ class Draft:
             paying = _PAYING if self.paying else ""
             parts.append(f"keep-alive={self.every_s}x{self.times}{paying}")
         return ",".join(parts)
+
+    @property
+    def steps(self) -> list[str]:
+        """The scenarios on the way to this one: its first change, its first two, … all of them.
+
+        Of more changes than a person makes (an address may name any number) only the last.
+        """
+        parts = self.text.split(",") if self.text else []
+        if len(parts) > _MOST_STEPS:
+            return [self.text]
+        return [",".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
 def draft_of(text: str) -> Draft:

@@ -1,29 +1,18 @@
 """What the page shows of the documents of `whatif --json`: plain functions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from cachecast import output
 from cachecast.dashboard import wording
-from cachecast.dashboard.theme import CHARGES, CLASS_OF
+from cachecast.dashboard.theme import CHARGES, CLASS_COLOURS, CLASS_OF
+from cachecast.dashboard.tile import Tile
 from cachecast.dashboard.work import Answer
 
 AS_IT_IS = "As it is"
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """One large number, what it was as a difference, and whether less of it is good."""
-
-    label: str
-    value: str
-    delta: str | None = None
-    less_is_good: bool | None = None
-    help: str | None = None
 
 
 def changed(answer: Answer) -> Row | None:
@@ -76,28 +65,34 @@ def tiles(answer: Answer) -> list[Tile]:
     was = row_of("", "", as_it_is(answer))
     charge = wording.money(row["charge"], row["currency"])
     made = [
-        Tile("Charge", charge, _money_delta(row), True, _CHARGE_HELP),
+        Tile(
+            "Charge", charge, help=_CHARGE_HELP, delta=_money_delta(row), less_is_good=True,
+        ),
         Tile(
             "Read from the cache", wording.share(row["hit_share"]),
-            None if found is None else _points(row["hit_share"], was["hit_share"]), False,
-            f"{wording.tokens(row['hit_tokens'])} hit tokens of the log's own requests",
+            help=f"{wording.tokens(row['hit_tokens'])} hit tokens of the log's own requests",
+            delta=None if found is None else _points(row["hit_share"], was["hit_share"]),
+            less_is_good=False,
         ),
         Tile(
             "Left to prefill", wording.short_tokens(row["prefill_tokens"]),
-            None if found is None else _signed_tokens(found["delta"]["prefill_tokens"]), True,
-            f"{wording.tokens(row['prefill_tokens'])} prompt tokens that no cache had",
+            help=f"{wording.tokens(row['prefill_tokens'])} prompt tokens that no cache had",
+            delta=None if found is None else _signed_tokens(found["delta"]["prefill_tokens"]),
+            less_is_good=True,
         ),
     ]  # fmt: skip
     if found is not None and found["share_worse"] is not None:
         worse = wording.counted(found["sessions_worse"], "session")
         made.append(
-            Tile("Worse off", wording.share(found["share_worse"]), None, None,
-                 f"{worse} of {wording.tokens(baseline['sessions'])} pay more than before")
+            Tile(
+                "Worse off", wording.share(found["share_worse"]),
+                help=f"{worse} of {wording.tokens(baseline['sessions'])} pay more than before",
+            )
         )  # fmt: skip
     if row["ttft_p50_s"] is not None:
         slow = f"99th percentile {wording.seconds(row['ttft_p99_s'])}"
         median = wording.seconds(row["ttft_p50_s"])
-        made.append(Tile("Time to first token", median, None, None, f"Predicted median; {slow}"))
+        made.append(Tile("Time to first token", median, help=f"Predicted median; {slow}"))
     return made
 
 
@@ -120,44 +115,6 @@ def _points(now: float | None, before: float | None) -> str | None:
 
 def _signed_tokens(moved: int) -> str:
     return f"{'+' if moved > 0 else ''}{wording.short_tokens(moved)}"
-
-
-def waterfall(answer: Answer) -> list[Row]:
-    """Steps from today's bill to the scenario's: `step`, `start`, `end`, `class`, `text`.
-
-    Class by class; with own servers the API's bill falls to nothing and the GPUs come. Empty where
-    the two have no common currency or no price.
-    """
-    found, before = changed(answer), answer["baseline"]["charge"]
-    if found is None or found["delta"]["charge"] is None:
-        return []
-    after, currency = found["charge"], before["currency"]
-    if after is None:  # nothing was left to pay for
-        after = {"total": "0"}
-    own = "fresh" not in after
-    steps = [
-        (name, Decimal(after.get(name, 0)) - Decimal(before[name])) for name in CHARGES
-    ]  # fmt: skip
-    at = Decimal(before["total"])
-    rows = [_bar("as it is", Decimal(0), at, "total", wording.money(at, currency))]
-    for name, moved in [*steps, ("GPUs", Decimal(after["total"]) if own else Decimal(0))]:
-        if moved:
-            sign = "+" if moved > 0 else ""
-            kind = CLASS_OF.get(name, "total")
-            label = CLASS_OF.get(name, name)
-            text = f"{sign}{wording.money(moved, currency)}"
-            rows.append(_bar(label, at, at + moved, kind, text))
-            at += moved
-    total = Decimal(after["total"])
-    assert at == total, f"the steps lead to {at}, the charge is {total}"
-    return [*rows, _bar("with changes", Decimal(0), total, "total", wording.money(total, currency))]
-
-
-def _bar(step: str, start: Decimal, end: Decimal, kind: str, text: str) -> Row:
-    return {
-        "step": step, "start": float(start), "end": float(end), "class": kind, "text": text,
-        "top": float(max(start, end)),
-    }  # fmt: skip
 
 
 def sessions(answer: Answer) -> list[Row]:
@@ -191,15 +148,19 @@ def charges_by_class(rows: Sequence[tuple[str, Answer]]) -> list[Row]:
             {
                 "scenario": name, "order": order, "class": kind, "amount": float(amount),
                 "text": wording.money(amount, charge["currency"]), "whole": whole,
-                "total": float(charge["total"]),
+                "total": float(charge["total"]), "rank": _RANKS.get(kind, 0),
             }
             for kind, amount in (parts or {"GPUs": charge["total"]}).items()
         ]  # fmt: skip
     return made
 
 
+_RANKS = {kind: rank for rank, kind in enumerate(CLASS_COLOURS)}
+
+
 def table(rows: Sequence[Row]) -> list[Row]:
-    """The rows in words, money with the same decimals in each column."""
+    """The rows in words, money with the same decimals in each column; below a scenario's name
+    stands what it changes."""
     currencies = [row["currency"] or "" for row in rows]
     base = currencies[0] if currencies else ""
     same = [
@@ -213,19 +174,23 @@ def table(rows: Sequence[Row]) -> list[Row]:
         other = row["charge"] is not None and currencies[i] != base
         made.append(
             {
-                "Scenario": row["scenario"],
+                "Scenario": _two_lines(row["scenario"], row["change"]),
                 "Charge": wording.money(row["charge"], currencies[i]) if other else charges[i],
-                "Change": _signed(moved[i], row["charge_change"]),
-                "%": _percent(row["charge_change_share"]),
+                "Change": _two_lines(
+                    _signed(moved[i], row["charge_change"]), _percent(row["charge_change_share"])
+                ),
                 "Read": wording.share(row["hit_share"]),
                 "To prefill": wording.short_tokens(row["prefill_tokens"]),
                 "Better": _maybe(row["sessions_better"]),
                 "Worse": _maybe(row["sessions_worse"]),
                 **({"First token p50": _time(row["ttft_p50_s"])} if timed else {}),
-                "What changes": row["change"] or "nothing",
             }
         )
     return made
+
+
+def _two_lines(first: str, second: str) -> str:
+    return first if second in ("", first) else f"{first}\n{second}"
 
 
 def _signed(text: str, change: Decimal | str | None) -> str:

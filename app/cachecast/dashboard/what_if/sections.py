@@ -1,17 +1,19 @@
 """Parts of the page: the result, the scenarios side by side, the search, the export."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
 import streamlit as st
 
 from cachecast.dashboard import wording
+from cachecast.dashboard.html_table import as_html
 from cachecast.dashboard.page import Page
-from cachecast.dashboard.questions.optimum import OPTIMUM
+from cachecast.dashboard.questions.optimum import OPTIMUM, change_of
 from cachecast.dashboard.questions.what_if import change_text
 from cachecast.dashboard.states import when_done
-from cachecast.dashboard.what_if import export, numbers, state
+from cachecast.dashboard.tile import Tile
+from cachecast.dashboard.what_if import export, numbers, state, waterfalls
 from cachecast.dashboard.what_if.choices import scenario_with
 from cachecast.dashboard.what_if.draft import Draft, draft_of
 from cachecast.dashboard.what_if.kept import Kept, keep
@@ -39,7 +41,7 @@ def result(answer: Answer) -> None:
     _charts(answer)
 
 
-def _colour(tile: numbers.Tile) -> Literal["off", "inverse", "normal"]:
+def _colour(tile: Tile) -> Literal["off", "inverse", "normal"]:
     if tile.less_is_good is None:
         return "off"
     return "inverse" if tile.less_is_good else "normal"
@@ -48,7 +50,7 @@ def _colour(tile: numbers.Tile) -> Literal["off", "inverse", "normal"]:
 def _charts(answer: Answer) -> None:
     from cachecast.dashboard.charts import what_if as charts  # after the numbers are on screen
 
-    steps, sides = numbers.waterfall(answer), numbers.sessions(answer)
+    steps, sides = waterfalls.waterfall(answer), numbers.sessions(answer)
     if steps:
         currency = answer["baseline"]["charge"]["currency"]
         with st.container(border=True):
@@ -59,7 +61,32 @@ def _charts(answer: Answer) -> None:
         with st.container(border=True):
             st.markdown("**Who wins and who loses**")
             st.altair_chart(charts.who_pays(sides), width="stretch", alt="Sessions by change")
-            st.caption("Sessions that " + " · ".join(side["text"] for side in sides))
+            st.html(_legend(sides))
+
+
+def _legend(sides: Sequence[numbers.Row]) -> str:
+    """The counts with the colours of their parts of the bar; words and numbers of ours only."""
+    from cachecast.dashboard.charts.what_if import SIDES
+
+    named = (f'<span style="color:{SIDES[s["side"]]}">■</span> {s["text"]}' for s in sides)
+    return f"<small>Sessions that {' &nbsp; '.join(named)}</small>"
+
+
+def change_by_change(steps: Sequence[str], answers: Sequence[Answer]) -> None:
+    """The way from today's bill to the scenario's, a bar for each change."""
+    from cachecast.dashboard.charts.what_if import changes
+
+    rows = waterfalls.by_change(steps, answers)
+    if not rows:
+        return
+    with st.container(border=True):
+        st.markdown("**Change by change**")
+        currency = answers[0]["baseline"]["charge"]["currency"]
+        alt = "Waterfall of the charge by change"
+        st.altair_chart(changes(rows, currency), width="stretch", alt=alt)
+        st.caption(
+            "Each on top of those above it: in another order they share the money otherwise."
+        )
 
 
 def compare(shown: Sequence[Shown]) -> None:
@@ -71,11 +98,7 @@ def compare(shown: Sequence[Shown]) -> None:
         currency = shown[0][1]["baseline"]["charge"]["currency"]
         alt = "Charge of each scenario by class"
         st.altair_chart(side_by_side(bars, currency), width="stretch", alt=alt)
-    table = numbers.table(rows(shown))
-    right = st.column_config.TextColumn(alignment="right")
-    words = ("Scenario", "What changes")
-    columns = {name: right for name in table[0] if name not in words}
-    st.dataframe(table, hide_index=True, column_config=columns, width="stretch")
+    st.html(as_html(numbers.table(rows(shown)), ("Scenario",)))
 
 
 def rows(shown: Sequence[Shown]) -> list[numbers.Row]:
@@ -94,10 +117,11 @@ def search(page: Page, draft: Draft) -> None:
         st.session_state[_SEARCHED] = asked
     if st.session_state.get(_SEARCHED) == asked:
         work = page.ask(OPTIMUM, asked)
-        when_done(work, OPTIMUM.doing, partial(_optimum, draft), patience_s=0.5)
+        best = partial(best_draft, scenario=page.scenario, model=draft.model)
+        when_done(work, OPTIMUM.doing, partial(_optimum, best), patience_s=0.5)
 
 
-def _optimum(draft: Draft, found: Answer) -> None:
+def _optimum(draft_for: Callable[[Answer], Draft], found: Answer) -> None:
     currency = found["charge"]["currency"]
     with st.container(border=True):
         saved = wording.money_md(found["saving"], currency)
@@ -108,20 +132,18 @@ def _optimum(draft: Draft, found: Answer) -> None:
         )
         for sentence in found["instructions"]:
             st.markdown(f"- {wording.plain(sentence)}")
-        best = best_draft(found, draft.model)
+        best = draft_for(found)
         if st.button("Take it over as a scenario", icon=":material/check:", type="primary"):
             state.take_over(best)
             state.hold_kept(keep(state.kept(), BEST, best.text))
             st.rerun()
 
 
-def best_draft(found: Answer, model: str | None) -> Draft:
-    """The policy that a search found, as the controls hold it."""
+def best_draft(found: Answer, scenario: str, model: str | None) -> Draft:
+    """The policy that a search under a scenario found, as the controls hold it."""
     policy = found["policy"]
-    pings = "" if policy["keep_alive"] is None else f"keep-alive={policy['keep_alive']}"
-    head = "" if model is None else f"model={model}"
-    parts = (head, f"mark={policy['mark']}", pings)
-    return draft_of(",".join(part for part in parts if part))
+    head = "" if model is None else f"model={model},"
+    return draft_of(head + change_of(policy["mark"], policy["keep_alive"], scenario))
 
 
 def fine_print(page: Page, shown: Sequence[Shown], query: str) -> None:

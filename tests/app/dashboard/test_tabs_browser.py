@@ -1,0 +1,75 @@
+"""Two tabs at once, work that is cancelled, and a log that goes away under an open page."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from dashboard_server import Server, serving, settle
+from playwright.sync_api import Browser, Page, expect
+
+from cachecast.dashboard.opened import example_path
+from cachecast.dashboard.wording import money
+
+Visit = Callable[..., Page]
+RunCli = Callable[..., tuple[int, str, str]]
+_LONG_MS = 60_000
+_REQUESTS = 20_000  # more than a simulation serves within a second
+
+
+def value(page: Page, label: str) -> str:
+    metric = page.get_by_test_id("stMetric").filter(has_text=label)
+    return metric.get_by_test_id("stMetricValue").inner_text()
+
+
+def test_two_tabs_have_a_scenario_each(visit: Visit, run_cli: RunCli) -> None:
+    """Asked at the same time, and once more after both have moved on."""
+    words = ("bill", example_path(), "--as", "claude-opus-5", "--as", "gpt-6-sol", "--json")
+    code, out, err = run_cli(*words)
+    assert code == 0, err
+    totals = [money(bill["charge"]["total"], "USD") for bill in json.loads(out)["scenarios"]]
+    opus, sol = visit("?as=claude-opus-5"), visit("?as=gpt-6-sol")
+
+    assert [value(opus, "Charge"), value(sol, "Charge")] == totals
+    opus.get_by_role("link", name="What-if").click()
+    sol.get_by_role("link", name="What-if").click()
+    settle(sol)
+    sol.get_by_text("Batch API").click()
+    settle(sol)
+    settle(opus)
+    assert value(opus, "Charge") == totals[0]
+    assert value(sol, "Charge") != totals[1]
+    assert "batch" not in opus.url
+    assert "batch%3Don" in sol.url
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Iterator[Server]:
+    """A server over a log that takes a while to serve."""
+    log = tmp_path / "large.jsonl"
+    rows = (
+        {"timestamp": 50 * n, "input_length": 4096, "output_length": 200,
+         "hash_ids": [n % 97 * 100 + block for block in range(8)]}
+        for n in range(_REQUESTS)
+    )  # fmt: skip
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with serving(tmp_path / "served", str(log)) as server:
+        yield server
+
+
+def test_a_simulation_of_servers_is_cancelled_and_begun_again(
+    chromium: Browser, large: Server
+) -> None:
+    page = chromium.new_page()
+    page.goto(f"{large.url}/own-servers")
+    serving_it = page.get_by_text("Serving the log …")
+    again = page.get_by_role("button", name="Serving the log: cancelled. Start again")
+
+    for _ in range(2):
+        expect(serving_it).to_be_visible(timeout=_LONG_MS)
+        page.get_by_role("button", name="Cancel").click()
+        expect(again).to_be_visible(timeout=_LONG_MS)
+        expect(serving_it).to_have_count(0)
+        assert not list((large.folder / "runs").iterdir())  # nothing half done is left
+        again.click()
+    page.close()
