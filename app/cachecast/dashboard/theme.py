@@ -52,5 +52,6 @@ STYLE: Final = """<style>
 [class*="st-key-panels"] [data-testid="stColumn"] { min-width: 17rem; flex-basis: 17rem; }
 @media (max-width: 1000px) {
   [class*="st-key-form"] [data-testid="stColumn"] { min-width: 9rem; flex-basis: 9rem; }
+  [class*="st-key-stack"] [data-testid="stColumn"] { min-width: 100%; }
 }
 </style>"""

@@ -96,7 +96,7 @@ def _cancel_the_last(work: Work) -> None:
 
 
 def _command(page: Page, text: str) -> None:
-    with st.container(key="form-command"):
+    with st.container(key="stack-command"):
         code, button = st.columns([5, 1], vertical_alignment="center")
     command = f"cachecast simulate {quote(str(page.opened.source))} --fleet {FLEET_FILE}"
     if page.scenario != "log":
