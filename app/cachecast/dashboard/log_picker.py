@@ -7,7 +7,7 @@ import streamlit as st
 from cachecast.dashboard import wording
 from cachecast.dashboard.answers import Answers
 from cachecast.dashboard.arguments import Arguments
-from cachecast.dashboard.opened import EXAMPLE_NAME, Opened, example_path, opened
+from cachecast.dashboard.opened import EXAMPLE_NAME, Opened, example_path, label_of, opened
 from cachecast.dashboard.states import answer_or_stop, refused
 from cachecast.dashboard.work import Work
 
@@ -17,7 +17,7 @@ _CHOSEN = "chosen input"  # in the session: (path, label), or None for none
 def current(answers: Answers, arguments: Arguments) -> Opened | None:
     """What the person has open; None if nothing is. A log that is still read ends the page."""
     first = arguments.source
-    default = None if first is None else (first, first.name or str(first))
+    default = None if first is None else (first, label_of(first))
     if _CHOSEN not in st.session_state:  # a reload keeps the log: the URL holds its hash
         st.session_state[_CHOSEN] = answers.chosen.get(st.query_params.get("log", ""), default)
     chosen = st.session_state[_CHOSEN]
@@ -65,7 +65,7 @@ def _choices(answers: Answers) -> None:
     )
     if st.button("Open the path") and typed.strip():
         path = Path(typed.strip()).expanduser()
-        _choose(path, path.name or str(path))
+        _choose(path, label_of(path))
     file = st.file_uploader("Or drop a log: every format that `cachecast import` reads")
     if file is not None and st.button(f"Open {wording.plain(file.name)}", type="primary"):
         _choose(answers.folder.upload(file.name, file.getbuffer()), Path(file.name).name)
