@@ -47,7 +47,7 @@ def _asked(page: Page, draft: Draft) -> Work:
     """The work on the controls' scenario; what was asked before and is wanted no more ends."""
     work = _ask(page, draft.text)
     before = st.session_state.get(_ASKED)
-    wanted = [work, *(_ask(page, one.change) for one in state.kept())]
+    wanted = [work, *(_ask_behind(page, one.change) for one in state.kept())]
     if before is not None and not before.ended and before not in wanted:
         before.cancel()
     st.session_state[_ASKED] = work
@@ -56,6 +56,11 @@ def _asked(page: Page, draft: Draft) -> Work:
 
 def _ask(page: Page, change: str) -> Work:
     return page.ask(WHAT_IF, page.scenario, *([change] if change else []))
+
+
+def _ask_behind(page: Page, change: str) -> Work:
+    """For a kept scenario: it lets what the controls ask go first, and comes when it is ready."""
+    return page.ask(WHAT_IF, page.scenario, change, behind=True)
 
 
 def _keeping(draft: Draft) -> None:
@@ -85,7 +90,7 @@ def _shown(page: Page, draft: Draft) -> list[sections.Shown]:
     kept = state.kept()
     unkept = draft.text and draft.text not in [one.change for one in kept]
     wanted = [*([Kept(_NOW, draft.text)] if unkept else []), *kept]
-    answers = [(one, _ask(page, one.change).answer) for one in wanted]
+    answers = [(one, _ask_behind(page, one.change).answer) for one in wanted]
     found = [(one, answer) for one, answer in answers if answer is not None]
     first = _ask(page, draft.text).answer or next((answer for _, answer in found), None)
     _unanswered(page, kept)
@@ -98,7 +103,7 @@ def _unanswered(page: Page, kept: Sequence[Kept]) -> None:
     """What became of kept scenarios without an answer: a refusal, or the first that is awaited."""
     awaited = False
     for one in kept:
-        work = _ask(page, one.change)
+        work = _ask_behind(page, one.change)
         if work.state == "failed":
             refused(f"{one.name}: {work.problem}")
         elif work.answer is None and not awaited:
