@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
-import pyarrow.dataset as ds
 
 from cachecast.cycle_collector import without_cycle_collector
 from cachecast.progress import Report
@@ -22,6 +21,9 @@ from cachecast_sim.grouping import COLUMNS, Key
 from cachecast_sim.ledger import LedgerRow
 from cachecast_sim.scenario import Scenario
 from cachecast_sim.totals import Totals
+
+if TYPE_CHECKING:
+    import duckdb
 
 REPORT_EVERY = 2_048  # requests between two progress reports
 
@@ -151,6 +153,8 @@ def matching_rows(trace: Trace, where: str) -> npt.NDArray[np.bool_]:
 
     The condition is a single expression over the log's columns, and can reach nothing else.
     """
+    import duckdb  # for conditions alone
+
     if not where.strip():
         raise BadInput("--where is empty; for instance: --where \"model = 'claude-opus-5'\"")
     try:
@@ -174,8 +178,11 @@ def matching_rows(trace: Trace, where: str) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _log(connection: duckdb.DuckDBPyConnection, trace: Trace) -> duckdb.DuckDBPyRelation:
+def _log(connection: "duckdb.DuckDBPyConnection", trace: Trace) -> "duckdb.DuckDBPyRelation":
     """The columns of the log, with keys for accounts as a run has them."""
+    import duckdb
+    import pyarrow.dataset as ds  # it brings pandas, a fifth of a second of every other bill
+
     log = connection.register("log", ds.dataset(trace.path, format="parquet")).table("log")
     if "account" not in log.columns:
         return log

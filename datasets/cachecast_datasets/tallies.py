@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import numpy as np
+import pyarrow as pa
 import xxhash
 
 from cachecast_datasets.errors import LogError
@@ -44,12 +45,22 @@ class Tally:
         """Count requests, which come in order of arrival."""
         for request in requests:
             if request.session_id is not None:
-                self._sessions.add(xxhash.xxh64_intdigest(request.session_id.encode()))
+                self._sessions.add(_session_hash(request.session_id))
             if request.model is not None:
                 self._models.add(request.model)
             if self._first_us is None:
                 self._first_us = request.arrival_us
             self._last_us = request.arrival_us
+
+    def add_batch(self, rows: pa.RecordBatch) -> None:
+        """The same for rows in SCHEMA's types, of which some may lack a session or model."""
+        if not rows.num_rows:
+            return
+        self._sessions.update(map(_session_hash, _distinct(rows, "session_id")))
+        self._models.update(_distinct(rows, "model"))
+        first, last = (rows.column("arrival")[at].value for at in (0, -1))
+        self._first_us = first if self._first_us is None else self._first_us
+        self._last_us = last
 
     @property
     def sessions(self) -> int:
@@ -68,6 +79,17 @@ class Tally:
         if time_origin == "absolute":
             return _rfc3339(self._first_us), _rfc3339(self._last_us)
         return self._first_us / 1_000_000, self._last_us / 1_000_000
+
+
+def _distinct(rows: pa.RecordBatch, name: str) -> list[str]:
+    """The texts of a column, which may be missing."""
+    if name not in rows.schema.names:
+        return []
+    return list(rows.column(name).unique().drop_null().to_pylist())
+
+
+def _session_hash(name: str) -> int:
+    return xxhash.xxh64_intdigest(name.encode())
 
 
 def _rfc3339(us: int) -> str:

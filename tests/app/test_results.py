@@ -16,7 +16,8 @@ import pytest
 from cachecast.results import RunWriter, connect, read_info
 from cachecast.results.schema import LEDGER, MISSES, REQUESTS, TABLES, requests_batch
 from cachecast.results.views import VIEWS
-from cachecast.results.writer import ROW_GROUP_ROWS, hash_inputs, is_run, versions
+from cachecast.results.writer import ROW_GROUP_ROWS, hash_inputs, is_run
+from cachecast.versions import versions
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request_log import SCHEMA
 

@@ -1,19 +1,15 @@
 """`cachecast dashboard`: the answers in a browser."""
 
 import importlib.util
-import os
 from pathlib import Path
 
 import click
 
+from cachecast.dashboard.ahead import working_ahead
 from cachecast.dashboard.arguments import Arguments
-from cachecast.dashboard.catalogue import OWN_MODELS, catalogue
+from cachecast.dashboard.catalogue import OWN_MODELS
 from cachecast.dashboard.folder import DEFAULT, path_typed
-from cachecast.output import notes
-from cachecast.results.reader import read_info
-from cachecast.scenarios import scenario_of
 from cachecast_datasets.errors import BadInput
-from cachecast_datasets.sources import sniff
 
 _NEEDED = ("streamlit", "altair")
 
@@ -49,21 +45,9 @@ def command(
                 f"the dashboard needs {name}, which is not installed: "
                 "pip install 'cachecast[dashboard]'"
             )
-    if scenario != OWN_MODELS:  # reading the catalogue takes a while
-        scenario_of(scenario, catalogue())
-    if source is not None:
-        _check(source)
-    from cachecast.dashboard.launching import launch
-
-    notes.print(f"cachecast dashboard at http://{host}:{port} (Ctrl-C ends it)", markup=False)
     place = path_typed(str(folder)).resolve()
     arguments = Arguments(source and source.resolve(), scenario, place)
-    launch(arguments, host, port, not no_browser)
+    with working_ahead(arguments) as ahead:
+        from cachecast.dashboard.launching import launch
 
-
-def _check(source: Path) -> None:
-    """BadInput unless it is a run or a log of some format."""
-    if os.path.isfile(source / "run.json"):
-        read_info(source)
-    else:
-        sniff(source)
+        launch(arguments, host, port, not no_browser, ahead)

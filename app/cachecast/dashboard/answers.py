@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cachecast.dashboard.ahead import OPENING, Ahead, running
 from cachecast.dashboard.fingerprint import fingerprint
 from cachecast.dashboard.folder import Folder
 from cachecast.dashboard.opened import Opened, open_input
@@ -35,19 +36,27 @@ class Question:
 class Answers:
     """All answers of one server over one folder.
 
-    `chosen` has the path and the label of what was opened by hand, by its key.
+    `chosen` has the path and the label of what was opened by hand, by its key; `ahead` is the
+    process that works out some of them.
     """
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, ahead: Ahead | None = None) -> None:
         self.folder = folder
+        self._ahead = ahead
         self.workshop = Workshop()
         self.chosen: dict[str, tuple[Path, str]] = {}
 
     def open(self, path: Path, label: str) -> Work:
         """Opening a log or a run; `opened(work.answer)` is what came of it."""
-        key = ("open", str(path), label, _stamp(path))
+        key = (OPENING, str(path), label, _stamp(path))
+
+        def work(report: Report) -> Answer:
+            return self._from_ahead(OPENING, path, (), report) or open_input(
+                path, label, self.folder, report
+            )
+
         self._forget_if_deleted(key, "log")
-        return self.workshop.start(key, lambda report: open_input(path, label, self.folder, report))
+        return self.workshop.start(key, work)
 
     def read_anew(self, path: Path, label: str) -> None:
         """Forget what a log was: the next `open` reads it again, also where only a file deep in a
@@ -62,14 +71,9 @@ class Answers:
         name = _name(question, about, arguments)
 
         def work(report: Report) -> Answer:
-            if not question.kept:
-                return question.answer(about, arguments, self.folder, report)
-            kept = self.folder.kept("answers", name)
-            if kept is not None and ("path" not in kept or Path(kept["path"]).exists()):
-                return kept
-            answer: dict[str, Any] = question.answer(about, arguments, self.folder, report)
-            self.folder.keep("answers", name, answer)
-            return answer
+            return self._from_ahead(question.name, about.source, arguments, report) or worked_out(
+                question, about, arguments, self.folder, report
+            )
 
         self._forget_if_deleted(name, "path")
         return self.workshop.start(name, work, behind=behind)
@@ -84,8 +88,13 @@ class Answers:
         elif file == "path":
             self.folder.used(Path(answer[file]))
 
+    def _from_ahead(self, name: str, path: Path, asked: Arguments, report: Report) -> Answer | None:
+        return self._ahead.answer(name, path, asked, report) if self._ahead is not None else None
+
     def empty(self) -> None:
         """Empty the folder and forget all answers."""
+        if self._ahead is not None:
+            self._ahead.end()
         self.workshop.forget()
         self.chosen.clear()
         self.folder.empty()
@@ -94,7 +103,22 @@ class Answers:
 @cache
 def answers_in(path: Path) -> Answers:
     """The answers of a folder, one object a folder for the whole server."""
-    return Answers(Folder(path))
+    return Answers(Folder(path), running())
+
+
+def worked_out(
+    question: Question, about: Opened, asked: Arguments, folder: Folder, report: Report
+) -> Answer:
+    """The answer that the folder has, else a new one, which it has then."""
+    if not question.kept:
+        return question.answer(about, asked, folder, report)
+    name = _name(question, about, asked)
+    kept = folder.kept("answers", name)
+    if kept is not None and ("path" not in kept or Path(kept["path"]).exists()):
+        return kept
+    answer: dict[str, Any] = question.answer(about, asked, folder, report)
+    folder.keep("answers", name, answer)
+    return answer
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from cachecast.results.writer import versions
+from cachecast.versions import versions
 
 _PACKAGES = (
     "cachecast_datasets", "cachecast_pricing", "cachecast_sim", "cachecast_replay", "cachecast",

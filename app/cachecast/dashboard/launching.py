@@ -1,41 +1,47 @@
 """Starting Streamlit in this process, quiet, on this machine only, with the first answers warm."""
 
-import contextlib
-import socket
 import sys
 import threading
 import webbrowser
 from importlib import import_module
 from pathlib import Path
 
+import click
+
+from cachecast.dashboard.ahead import Ahead
 from cachecast.dashboard.arguments import Arguments
+from cachecast.dashboard.opened import check
+from cachecast.dashboard.serving import listening, serve
 from cachecast.dashboard.theme import STREAMLIT_THEME
-from cachecast_datasets.errors import BadInput
 
 _SCRIPT = Path(__file__).parent / "script" / "cachecast_dashboard.py"
 _LARGEST_UPLOAD_MB = 500  # an upload is held in memory; larger logs are opened by path
-_HEAD_START_S = 0.2  # for the server: the browser then loads its own part for over a second
 # Beside a simulation each of the browser's many requests would wait 5 ms for its turn.
 _SWITCH_S = 0.0005
 
 
-def launch(arguments: Arguments, host: str, port: int, browser: bool) -> None:
-    """Serve until it is interrupted. BadInput if the port is taken."""
-    _check_free(host, port)
+def launch(arguments: Arguments, host: str, port: int, browser: bool, ahead: Ahead | None) -> None:
+    """Serve until it is interrupted.
+
+    BadInput before anything can be seen if the port is taken, or the input is none, which `ahead`
+    looks at meanwhile.
+    """
     from streamlit.web import bootstrap
 
-    for function, words in ((_warm, (arguments,)), (_import_first_page, ())):
-        timer = threading.Timer(_HEAD_START_S, function, words)
-        timer.daemon = True
-        timer.start()
-    sys.setswitchinterval(_SWITCH_S)
+    bootstrap.load_config_options(_options(host, port))
+    if ahead is None or not ahead.accepted:
+        check(arguments.source, arguments.scenario)
+    at = listening(host, port)
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    if browser:
-        threading.Timer(0.8, webbrowser.open, [url]).start()
-    options = _options(host, port)
-    bootstrap.load_config_options(options)
-    with contextlib.suppress(KeyboardInterrupt):  # the way to end it
-        bootstrap.run(str(_SCRIPT), False, arguments.as_list(), options)
+    click.echo(f"cachecast dashboard at {url} (Ctrl-C ends it)", err=True)
+    sys.setswitchinterval(_SWITCH_S)
+
+    def started() -> None:
+        threading.Thread(target=_warm, args=(arguments,), daemon=True, name="warm").start()
+        if browser:
+            webbrowser.open(url)
+
+    serve(_SCRIPT, arguments.as_list(), at, started)
 
 
 def _options(host: str, port: int) -> dict[str, object]:
@@ -60,36 +66,18 @@ def _options(host: str, port: int) -> dict[str, object]:
     return {name.replace(".", "_"): value for name, value in options.items()}
 
 
-def _check_free(host: str, port: int) -> None:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as problem:
-            raise BadInput(
-                f"--host {host} --port {port}: cannot be listened on ({problem.strerror}); "
-                "name another with --port N"
-            ) from None
-
-
 def _warm(arguments: Arguments) -> None:
-    """Open the log and ask what the first page asks, while the browser loads."""
-    from cachecast.dashboard.answers import answers_in
-    from cachecast.dashboard.opened import opened
-    from cachecast.dashboard.questions.bill import BILL
-
-    if arguments.source is None:
-        return
-    answers = answers_in(arguments.folder)
-    work = answers.open(arguments.source, arguments.source.name or str(arguments.source))
-    work.wait()
-    if work.answer is not None and "log" in work.answer:
-        answers.ask(BILL, opened(work.answer), arguments.scenario).wait()
-    import_module("cachecast.dashboard.charts.classes")  # drawn after the numbers
-
-
-def _import_first_page() -> None:
-    """What the first page needs next, while the browser loads its own part."""
+    """Import what the first page needs and ask what it asks, while the browser loads."""
     import_module("cachecast.dashboard.frame")
     import_module("cachecast.dashboard.pages.overview")
+    if arguments.source is None:
+        return
+    from cachecast.dashboard.answers import answers_in
+    from cachecast.dashboard.opened import label_of, opened
+    from cachecast.dashboard.questions.bill import BILL
+
+    answers = answers_in(arguments.folder)
+    work = answers.open(arguments.source, label_of(arguments.source))
+    work.wait()
+    if work.answer is not None and "log" in work.answer:
+        answers.ask(BILL, opened(work.answer), arguments.scenario)

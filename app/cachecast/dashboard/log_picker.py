@@ -8,7 +8,7 @@ from cachecast.dashboard import wording
 from cachecast.dashboard.answers import Answers
 from cachecast.dashboard.arguments import Arguments
 from cachecast.dashboard.folder import path_typed
-from cachecast.dashboard.opened import EXAMPLE_NAME, Opened, example_path, opened
+from cachecast.dashboard.opened import EXAMPLE_NAME, Opened, example_path, label_of, opened
 from cachecast.dashboard.states import answer_or_stop, refused, when_done
 from cachecast.dashboard.work import Work
 from cachecast_datasets.errors import BadInput
@@ -20,7 +20,7 @@ _CHOSEN = "chosen input"  # in the session: (path, label), or None for none
 def current(answers: Answers, arguments: Arguments) -> Opened | None:
     """What the person has open; None if nothing is. A log that is still read ends the page."""
     first = arguments.source
-    default = None if first is None else (first, first.name or str(first))
+    default = None if first is None else (first, label_of(first))
     if _CHOSEN not in st.session_state:  # a reload keeps the log: the URL holds its hash
         st.session_state[_CHOSEN] = answers.chosen.get(st.query_params.get("log", ""), default)
     chosen = st.session_state[_CHOSEN]
@@ -76,7 +76,7 @@ def _choices(answers: Answers) -> None:
         except BadInput as problem:
             refused(str(problem))
         else:
-            _choose(answers, path, path.name or str(path))
+            _choose(answers, path, label_of(path))
     file = st.file_uploader("Or drop a log: every format that `cachecast import` reads")
     if file is not None and st.button(f"Open {wording.plain(file.name)}", type="primary"):
         path = answers.folder.upload(file.name, file.getbuffer())

@@ -5,19 +5,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cachecast.dashboard.fingerprint import fingerprint
+from cachecast.dashboard.catalogue import OWN_MODELS, catalogue
 from cachecast.dashboard.folder import Folder
 from cachecast.progress import Report
-from cachecast.results.reader import read_info
-from cachecast.results.writer import hash_inputs
 from cachecast_datasets.errors import BadInput
-from cachecast_datasets.importing import import_log
-from cachecast_datasets.processes import reading_processes
-from cachecast_datasets.sources import sniff
-from cachecast_datasets.tallies import Tally
-from cachecast_datasets.trace import Trace, open_trace
+
+if TYPE_CHECKING:  # reading is imported where something is read: the server starts without it
+    from cachecast_datasets.trace import Trace
 
 EXAMPLE = "demo.jsonl.zst"  # the log of `cachecast demo`
 EXAMPLE_NAME = "the built-in example"
@@ -45,7 +41,7 @@ class Opened:
         """Whether times count from the log's own zero."""
         return bool(self.facts.get("time_origin", "relative") == "relative")
 
-    def trace(self) -> Trace:
+    def trace(self) -> "Trace":
         """The log, opened. BadInput for a run, which holds no prompts."""
         if self.log is None:
             raise BadInput(f"{self.label} is a run, expected a request log: open the log itself")
@@ -58,9 +54,38 @@ def example_path() -> Path:
         return path
 
 
+def check(source: Path | None, scenario: str) -> None:
+    """BadInput unless it is a run or a log of some format, and the model is known."""
+    if scenario != OWN_MODELS:
+        from cachecast.scenarios import scenario_of
+
+        scenario_of(scenario, catalogue())
+    if source is None:
+        return
+    if os.path.isfile(source / "run.json"):  # unlike Path's, false for a name that is too long
+        from cachecast.results.reader import read_info
+
+        read_info(source)
+    else:
+        from cachecast_datasets.sources import sniff
+
+        sniff(source)
+
+
+def label_of(path: Path) -> str:
+    """What a log that the command line named is called on screen."""
+    return path.name or str(path)
+
+
 def open_input(path: Path, label: str, folder: Folder, report: Report) -> dict[str, Any]:
     """What `opened` needs, as JSON: a run as it is, a Parquet as it is, else an import of it."""
-    if os.path.isfile(path / "run.json"):  # unlike Path's, false for a name that is too long
+    from cachecast.dashboard.fingerprint import fingerprint
+    from cachecast.results.reader import read_info
+    from cachecast.results.writer import hash_inputs
+    from cachecast_datasets.sources import sniff
+    from cachecast_datasets.trace import open_trace
+
+    if os.path.isfile(path / "run.json"):
         info = read_info(path)
         key = hash_inputs([path / "run.json"]).removeprefix("sha256:")[:_KEY_DIGITS]
         return {"key": key, "label": label, "source": str(path), "run": str(path), "facts": info}
@@ -75,6 +100,9 @@ def open_input(path: Path, label: str, folder: Folder, report: Report) -> dict[s
     if reader.name == "parquet" and (trace := open_trace(path)).ours:
         made = {"log": str(path), "facts": _facts(trace, [])}
     else:
+        from cachecast_datasets.importing import import_log
+        from cachecast_datasets.processes import reading_processes
+
         out = folder.part("logs") / f"{name}.parquet"
         done = import_log(
             [path], out, force=True, skip_bad=False, progress=report, processes=reading_processes()
@@ -96,9 +124,12 @@ def opened(found: dict[str, Any]) -> Opened:
     )
 
 
-def _facts(trace: Trace, warnings: list[str]) -> dict[str, Any]:
+def _facts(trace: "Trace", warnings: list[str]) -> dict[str, Any]:
+    from cachecast_datasets.tallies import Tally
+
     tally = Tally()
-    tally.add(trace.requests(columns=("session_id", "model")))
+    for batch in trace.batches(("session_id", "model")):
+        tally.add_batch(batch)
     return {
         "rows": trace.rows,
         "evidence": trace.meta.evidence,
@@ -112,5 +143,7 @@ def _facts(trace: Trace, warnings: list[str]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=4)
-def _trace(path: Path) -> Trace:
+def _trace(path: Path) -> "Trace":
+    from cachecast_datasets.trace import open_trace
+
     return open_trace(path)

@@ -102,7 +102,7 @@ class Workshop:
     """Starts each piece of work once and remembers it by its key.
 
     Work in front (somebody waits for it) and work behind each have a lane, one piece at a time;
-    what runs behind rests while something in front runs.
+    what runs behind rests while something in front runs or waits for its turn.
     """
 
     def __init__(self) -> None:
@@ -121,6 +121,7 @@ class Workshop:
                 return work
             self._forget_some()
             work = self._known[key] = Work()
+            self._in_front += not behind
         thread = threading.Thread(
             target=self._run, args=(work, function, behind), daemon=True, name=f"work {key!r:.60}"
         )
@@ -158,26 +159,18 @@ class Workshop:
 
     def _run(self, work: Work, function: Callable[[Report], Answer], behind: bool) -> None:
         lane = self._lanes[behind]
-        while not lane.acquire(timeout=_PAUSE_S):
-            if work.cancelled:  # it need not wait for its turn to end
-                break
-        else:
+        try:
+            while not lane.acquire(timeout=_PAUSE_S):
+                if work.cancelled:  # it need not wait for its turn to end
+                    work.run(function, lambda: True)
+                    return
             try:
-                self._run_in_lane(work, function, behind)
+                work.run(function, lambda: not (behind and self._in_front))
             finally:
                 lane.release()
-            return
-        work.run(function, lambda: True)
-
-    def _run_in_lane(self, work: Work, function: Callable[[Report], Answer], behind: bool) -> None:
-        if behind:
-            work.run(function, lambda: not self._in_front)
-            return
-        self._in_front += 1
-        try:
-            work.run(function, lambda: True)
         finally:
-            self._in_front -= 1
+            with self._lock:
+                self._in_front -= not behind
 
     def _forget_some(self) -> None:
         ended = [key for key, work in self._known.items() if work.ended]

@@ -5,14 +5,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
 from cachecast.results.schema import FORMAT_NAME, TABLES, VERSION
 from cachecast.results.views import VIEWS
 from cachecast_datasets.errors import BadInput
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # neither is needed to look at a `run.json`
+    import duckdb
     import pyarrow.dataset as ds
 
 # A query is the user's own, but it may come from a report that somebody else wrote. DuckDB gets the
@@ -49,12 +49,14 @@ def read_info(path: Path) -> dict[str, Any]:
     return info
 
 
-def connect(path: Path, *, memory_mib: int | None = None) -> duckdb.DuckDBPyConnection:
+def connect(path: Path, *, memory_mib: int | None = None) -> "duckdb.DuckDBPyConnection":
     """An in-memory database with the run's tables and views; it reads no file but the run's.
 
     The tables of every run exist even if the run has no file for them (then with no rows).
     A query that needs more than `memory_mib` fails; by default DuckDB takes most of the machine's.
     """
+    import duckdb
+
     info = read_info(path)
     for name in info.get("tables") or ():
         if not (path / f"{name}.parquet").is_file():
@@ -91,7 +93,7 @@ def _tables(path: Path) -> "dict[str, ds.Dataset]":
     return found
 
 
-def _document(connection: duckdb.DuckDBPyConnection) -> None:
+def _document(connection: "duckdb.DuckDBPyConnection") -> None:
     """The tables `views` and `view_columns`: the documentation, where a query can read it."""
     connection.execute('CREATE TEMP TABLE views ("view" VARCHAR, meaning VARCHAR, example VARCHAR)')
     connection.execute(

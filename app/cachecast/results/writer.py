@@ -3,10 +3,8 @@
 import contextlib
 import errno
 import hashlib
-import importlib.metadata
 import json
 import os
-import platform
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -18,13 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cachecast.results.schema import FORMAT_NAME, VERSION
+from cachecast.versions import versions
 from cachecast_datasets.errors import BadInput
 
 # Large enough for DuckDB to skip through, small enough to hold a few in memory.
 ROW_GROUP_ROWS = 65_536
 
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-_VERSIONED = ("cachecast", "simpy", "pyarrow", "duckdb", "numpy", "xxhash")
 
 
 class TableWriter:
@@ -142,19 +140,6 @@ def hash_inputs(paths: Iterable[Path], on_file: Callable[[], None] = lambda: Non
             with file.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())
     return f"sha256:{digest.hexdigest()}"
-
-
-def versions() -> dict[str, str | None]:
-    """The versions that could change a result: Python's, ours and those of what computes; None for
-    what runs without being installed, as we do from a plain checkout."""
-    return {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}}
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def _info(meta: Mapping[str, Any], tables: dict[str, dict[str, int]]) -> dict[str, Any]:

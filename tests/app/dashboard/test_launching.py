@@ -37,7 +37,7 @@ def test_ctrl_c_ends_it_with_no_traceback(tmp_path: Path) -> None:
     assert isinstance(process, subprocess.Popen)
     assert process.returncode == 0
     said = [line.strip() for line in server.log.read_text().splitlines()]
-    assert said == [f"cachecast dashboard at {server.url} (Ctrl-C ends it)", "Stopping..."]
+    assert said == [f"cachecast dashboard at {server.url} (Ctrl-C ends it)"]
 
 
 def test_a_port_that_is_taken_is_refused_in_a_sentence(run_cli: RunCli) -> None:

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from cachecast.dashboard import overview_numbers as numbers
-from cachecast.dashboard import wording
+from cachecast.dashboard import states, wording
 from cachecast.dashboard.opened import example_path
 from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
 
@@ -47,6 +48,18 @@ def test_the_page_shows_the_numbers_of_bill_and_why(
     for number, miss in enumerate(dearest, start=1):
         cost = wording.plain(wording.money(miss["cost"], currency))
         assert any(text.startswith(f"{number}. **{cost}**") for text in shown), miss["reason"]
+
+
+def test_numbers_come_before_charts_once_a_session(
+    open_app: OpenApp, settle: Callable[[AppTest], AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(states, "time", SimpleNamespace(sleep=waits.append))
+
+    settle(open_app(example_path(), scenario="claude-opus-5"))
+    assert len(waits) == 1
+    settle(open_app(example_path(), scenario="claude-opus-5"))
+    assert len(waits) == 2
 
 
 def test_a_run_shows_the_bill_that_it_keeps(

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,15 @@ from playwright.sync_api import Page, expect
 from streamlit.testing.v1 import AppTest
 
 from cachecast.dashboard.answers import Answers
-from cachecast.dashboard.opened import opened
+from cachecast.dashboard.folder import Folder
+from cachecast.dashboard.opened import Opened, opened
+from cachecast.dashboard.pages import what_if as what_if_page
 from cachecast.dashboard.questions.what_if import WHAT_IF, change_text
 from cachecast.dashboard.what_if import export, numbers, waterfalls
 from cachecast.dashboard.what_if.draft import Draft
 from cachecast.dashboard.what_if.fleets import Fleet
 from cachecast.dashboard.what_if.sections import best_draft
+from cachecast.progress import Report
 from cachecast_datasets.errors import BadInput
 
 OpenApp = Callable[..., AppTest]
@@ -69,6 +73,27 @@ def charge(app: AppTest) -> tuple[str, str]:
 
 def page_of(open_app: OpenApp, log: Path) -> AppTest:
     return open_app(log, page="what-if", scenario="claude-opus-5")
+
+
+def test_what_the_controls_ask_is_answered_before_scenarios_that_were_kept(
+    open_app: OpenApp, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    def answer(
+        about: Opened, asked: tuple[str, ...], folder: Folder, report: Report
+    ) -> dict[str, Any]:
+        order.append(",".join(asked[1:]))
+        return WHAT_IF.answer(about, asked, folder, report)
+
+    monkeypatch.setattr(what_if_page, "WHAT_IF", replace(WHAT_IF, answer=answer))
+    link = {"change": "ttl=1h", "keep": ["cheap~batch", "last~mark=last", "none~mark=none"]}
+    app = open_app(log, page="what-if", scenario="claude-opus-5", address=link)
+
+    assert order[0] == "ttl=1h"
+    assert sorted(order[1:]) == ["batch", "mark=last", "mark=none"]
+    shown = app.dataframe[0].value["Scenario"].tolist()
+    assert shown == ["As it is", "Now", "cheap", "last", "none"]
 
 
 def test_a_moved_control_changes_the_charge(open_app: OpenApp, settle: Settle, log: Path) -> None:

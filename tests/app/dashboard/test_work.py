@@ -1,6 +1,7 @@
 """Long work: done once, cancelled at will, and what nobody waits for steps aside."""
 
 import threading
+from collections.abc import Callable
 
 from cachecast.dashboard.work import Answer, Work, Workshop
 from cachecast.progress import Report
@@ -97,6 +98,24 @@ def test_work_behind_rests_while_something_in_front_runs() -> None:
     front.go.set()
     assert done(quick).state == "done"
     assert done(slow).state == "done"
+
+
+def test_work_behind_lets_what_waits_in_front_go_first() -> None:
+    workshop, long, order = Workshop(), Steps(), list[str]()
+
+    def note(name: str) -> Callable[[Report], Answer]:
+        def work(report: Report) -> Answer:
+            order.append(name)
+            return {"done": name}
+
+        return work
+
+    works = [workshop.start("long", long), workshop.start("front", note("front"))]
+    works.append(workshop.start("behind", note("behind"), behind=True))
+
+    long.go.set()
+    assert all(done(work).state == "done" for work in works)
+    assert order == ["front", "behind"]
 
 
 def test_a_refusal_is_kept_and_a_fault_of_ours_tells_no_text() -> None:

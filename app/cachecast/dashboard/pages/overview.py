@@ -1,19 +1,20 @@
 """The page Overview: what was paid and saved, where it went, and what to look at first."""
 
 from functools import partial
-from pathlib import Path
 from shlex import quote
 
 import streamlit as st
 
 from cachecast.dashboard import overview_numbers as numbers
 from cachecast.dashboard import wording
+from cachecast.dashboard.drawn import draw
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.bill import BILL
 from cachecast.dashboard.questions.run import RUN
+from cachecast.dashboard.questions.trend import TREND
 from cachecast.dashboard.questions.why import WHY
 from cachecast.dashboard.run_check import bills_of_run
-from cachecast.dashboard.states import answer_or_stop, stop_with, when_done
+from cachecast.dashboard.states import answer_or_stop, numbers_first, stop_with, when_done
 from cachecast.dashboard.tile_row import panels, tile_row
 from cachecast.dashboard.work import Answer
 
@@ -23,6 +24,7 @@ def show(page: Page) -> None:
     st.header(wording.plain(page.opened.label))
     bill = _bill(page)
     _tiles(bill)
+    numbers_first()
     st.subheader("Where the money and the tokens went")
     _classes(bill)
     if page.opened.log is not None:
@@ -61,8 +63,6 @@ def _tiles(bill: Answer) -> None:
 
 
 def _classes(bill: Answer) -> None:
-    from cachecast.dashboard.charts.classes import class_bars  # after the numbers are on screen
-
     money, tokens = panels(2, "classes")
     for panel, rows, title in (
         (money, numbers.by_class(bill), "Charge by class"),
@@ -71,7 +71,7 @@ def _classes(bill: Answer) -> None:
         with panel:
             st.markdown(f"**{title}**")
             if rows:
-                st.altair_chart(class_bars(rows, title), width="stretch", alt=title)
+                draw("classes.class_bars", rows, title, alt=title)
             else:
                 st.caption("No request has a price under these rules.")
 
@@ -87,20 +87,22 @@ def _findings(why: Answer) -> None:
 
 
 def _trend(page: Page, bill: Answer, run: Answer) -> None:
-    from cachecast.dashboard.charts.classes import charge_over_time, hits_over_time
-    from cachecast.dashboard.run_rows import trend
+    found = page.ask(TREND, run["path"], bill["name"])
+    when_done(found, TREND.doing, partial(_over_time, page, bill))
 
-    unit, charges, hits = trend(Path(run["path"]), bill["name"])
+
+def _over_time(page: Page, bill: Answer, trend: Answer) -> None:
+    unit, charges, hits = trend["unit"], trend["charges"], trend["hits"]
     if not charges:
         st.caption("No request has a price under these rules.")
         return
     relative = page.opened.relative
     with st.container(border=True):
         currency = bill["charge"]["currency"]
-        chart = charge_over_time(charges, unit, currency, relative)
-        st.altair_chart(chart, width="stretch", alt=f"Charge by class per {unit}")
-        chart = hits_over_time(hits, unit, relative)
-        st.altair_chart(chart, width="stretch", alt=f"Prompt tokens read per {unit}")
+        alt = f"Charge by class per {unit}"
+        draw("classes.charge_over_time", charges, unit, currency, relative, alt=alt)
+        alt = f"Prompt tokens read per {unit}"
+        draw("classes.hits_over_time", hits, unit, relative, alt=alt)
 
 
 def _fine_print(page: Page, bill: Answer) -> None:

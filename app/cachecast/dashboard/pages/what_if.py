@@ -48,8 +48,8 @@ def _asked(page: Page, draft: Draft) -> list[Work]:
     """The works on the way to the controls' scenario, which is the last; what was asked before and
     is wanted no more ends."""
     work = _ask(page, draft.text)
-    works = [*(_ask(page, change, behind=True) for change in draft.steps[:-1]), work]
-    wanted = [*works, *(_ask(page, one.change) for one in state.kept())]
+    works = [*(_ask_behind(page, change) for change in draft.steps[:-1]), work]
+    wanted = [*works, *(_ask_behind(page, one.change) for one in state.kept())]
     for before in st.session_state.get(_ASKED, ()):
         if not before.ended and before not in wanted:
             before.abandon()
@@ -57,8 +57,8 @@ def _asked(page: Page, draft: Draft) -> list[Work]:
     return works
 
 
-def _ask(page: Page, change: str, *, behind: bool = False) -> Work:
-    return page.ask(WHAT_IF, page.scenario, *([change] if change else []), behind=behind)
+def _ask(page: Page, change: str) -> Work:
+    return page.ask(WHAT_IF, page.scenario, *([change] if change else []))
 
 
 def _change_by_change(draft: Draft, works: Sequence[Work]) -> None:
@@ -68,6 +68,11 @@ def _change_by_change(draft: Draft, works: Sequence[Work]) -> None:
         if not when_done(work, f"Replaying {wording.plain(change)}", answers.append):
             return
     sections.change_by_change(draft.steps, answers)
+
+
+def _ask_behind(page: Page, change: str) -> Work:
+    """For a kept scenario or a step on the way: what the controls ask goes first."""
+    return page.ask(WHAT_IF, page.scenario, change, behind=True)
 
 
 def _keeping(draft: Draft) -> None:
@@ -97,7 +102,7 @@ def _shown(page: Page, draft: Draft) -> list[sections.Shown]:
     kept = state.kept()
     unkept = draft.text and draft.text not in [one.change for one in kept]
     wanted = [*([Kept(_NOW, draft.text)] if unkept else []), *kept]
-    answers = [(one, _ask(page, one.change).answer) for one in wanted]
+    answers = [(one, _ask_behind(page, one.change).answer) for one in wanted]
     found = [(one, answer) for one, answer in answers if answer is not None]
     first = _ask(page, draft.text).answer or next((answer for _, answer in found), None)
     _unanswered(page, kept)
@@ -110,7 +115,7 @@ def _unanswered(page: Page, kept: Sequence[Kept]) -> None:
     """What became of kept scenarios without an answer: a refusal, or the first that is awaited."""
     awaited = False
     for one in kept:
-        work = _ask(page, one.change)
+        work = _ask_behind(page, one.change)
         if work.state == "failed":
             refused(f"{one.name}: {work.problem}")
         elif work.answer is None and not awaited:

@@ -2,23 +2,24 @@
 
 import hashlib
 
-from cachecast.billing import bills_of
-from cachecast.billing_report import bill_json
 from cachecast.dashboard.answers import Arguments, Question
 from cachecast.dashboard.catalogue import catalogue
 from cachecast.dashboard.folder import Folder
 from cachecast.dashboard.opened import Opened
 from cachecast.dashboard.work import Answer
-from cachecast.ledger_writer import LedgerSink, write_requests
 from cachecast.progress import Report
-from cachecast.results import RunWriter
-from cachecast.results.writer import hash_inputs
-from cachecast.scenarios import scenario_of
 
 
 def _answer(about: Opened, arguments: Arguments, folder: Folder, report: Report) -> Answer:
     if about.run is not None:
         return {"path": str(about.run)}
+    from cachecast.billing import bills_of  # as in `bill`: not for the server's first page
+    from cachecast.billing_report import bill_json
+    from cachecast.ledger_writer import LedgerSink, write_requests
+    from cachecast.results import RunWriter
+    from cachecast.results.writer import hash_inputs
+    from cachecast.scenarios import scenario_of
+
     (scenario,) = arguments
     found = scenario_of(scenario, catalogue())
     trace = about.trace()

@@ -13,15 +13,16 @@ from cachecast.dashboard.answers import Arguments, Question
 from cachecast.dashboard.catalogue import catalogue
 from cachecast.dashboard.folder import Folder
 from cachecast.dashboard.opened import Opened
-from cachecast.dashboard.ribbon_file import RibbonFile
 from cachecast.dashboard.work import Answer
 from cachecast.progress import Report
-from cachecast.scenarios import scenario_of
-from cachecast.why_job import ask
-from cachecast.why_report import why_json
 
 
 def _answer(about: Opened, arguments: Arguments, folder: Folder, report: Report) -> Answer:
+    from cachecast.dashboard.ribbon_file import RibbonFile  # as in `bill`
+    from cachecast.scenarios import scenario_of
+    from cachecast.why_job import ask
+    from cachecast.why_report import why_json
+
     (scenario,) = arguments
     found = scenario_of(scenario, catalogue())
     digest = hashlib.sha256(scenario.encode()).hexdigest()[:12]
