@@ -149,12 +149,11 @@ class RooflineModel(LatencyModel):
         shape, tokens = self._shape, prefill + requests
         numbers = _numbers(steps, self._work.kv_layer_bytes * shape.layers, pairs, contexts)
         read = attended_by_all(shape, contexts, requests, numbers)
-        compute: float | Steps = tokens * self._token_ns
-        compute += (prefill_requests + requests) * self._row_ns
+        matrices_ns = tokens * self._token_ns + (prefill_requests + requests) * self._row_ns
+        prefilled_ns: Steps | float = 0.0
         if prefill:
-            prefilled = attended_by_all(shape, pairs, prefill, numbers)
-            compute = compute + prefilled * self._pair_ns[0]
-        compute = compute + read * self._pair_ns[1]
+            prefilled_ns = attended_by_all(shape, pairs, prefill, numbers) * self._pair_ns[0]
+        compute = matrices_ns + prefilled_ns + read * self._pair_ns[1]
         whole_ns = np.maximum(compute, self._moved_ns(read + shape.layers * tokens, tokens))
         for more_ns in (tokens * self._link_ns, self._overhead_ns, 0.5):
             if more_ns:  # to add nothing takes as long
