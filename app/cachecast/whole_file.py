@@ -25,7 +25,7 @@ def check_place(path: Path, force: bool) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace `path` by these bytes; what was there stays where they cannot be written (OSError)."""
+    """Replace `path` by these bytes. Where they cannot be written (OSError) the old file stays."""
     place = path.resolve()  # a link is followed, not replaced
     if place.exists() and not place.is_file():  # a pipe, /dev/stdout
         place.write_bytes(data)

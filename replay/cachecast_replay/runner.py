@@ -1,6 +1,6 @@
 """A log through a real engine: requests arrive, steps run, the clock says when what happened."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -60,8 +60,9 @@ class Turn:
 class Replay:
     """One run of turns through an engine.
 
-    `on_step` hears of every step. Jobs come out in log order, as soon as they and all before them
-    have ended; times are the clock's.
+    `on_step` hears of every step; `gaps_ns` counts the times between two tokens of a request.
+    Jobs come out in log order, as soon as they and all before them have ended; times are the
+    clock's.
     """
 
     def __init__(
@@ -69,6 +70,8 @@ class Replay:
         on_step: Callable[[Step], None] = lambda step: None,
     ) -> None:  # fmt: skip
         self.steps = 0
+        self.gaps_ns: Counter[int] = Counter()
+        self._last_token_ns: dict[str, int] = {}  # of the requests that run
         self._engine = engine
         self._clock = clock
         self._stopwatch = stopwatch
@@ -144,6 +147,9 @@ class Replay:
             job = self._live[name]
             if job.first_token_ns is None:
                 job.first_token_ns = now_ns
+            else:
+                self.gaps_ns[now_ns - self._last_token_ns[name]] += 1
+            self._last_token_ns[name] = now_ns
         return [self._end(name, now_ns) for name in record.finished]
 
     def _advance(self) -> None:
@@ -151,6 +157,7 @@ class Replay:
 
     def _end(self, name: str, now_ns: int) -> Job:
         job, result = self._live.pop(name), self._engine.results[name]
+        del self._last_token_ns[name]
         job.status = "ok"
         job.end_ns = now_ns
         job.hit_tokens = result.hit_tokens or 0

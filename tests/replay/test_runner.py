@@ -82,6 +82,13 @@ def test_times_are_those_of_the_virtual_clock() -> None:
     assert [step.start_ns for step in steps] == [0, STEP_NS, 2 * STEP_NS]
 
 
+def test_the_gaps_between_two_tokens_of_a_request_are_counted() -> None:
+    """Three tokens have two gaps, one token has none; a step of others is no gap."""
+    run = Replay(PaperEngine(), VirtualClock(), PaperStopwatch())
+    assert len(list(run.open_loop([turn(0, 0, output=3), turn(1, 0), turn(2, 5 * STEP_NS)]))) == 3
+    assert run.gaps_ns == {STEP_NS: 2}
+
+
 def test_idle_time_is_skipped() -> None:
     (_, late), steps = replay(turn(0, 0), turn(1, 10**12))
     assert (late.scheduled_ns, late.end_ns) == (10**12, 10**12 + STEP_NS)

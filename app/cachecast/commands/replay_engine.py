@@ -55,11 +55,13 @@ class _Kept:
     """What is kept of the jobs that have ended."""
 
     totals: FleetTotals = field(default_factory=FleetTotals)
+    preemptions: int = 0
     rows: list[dict[str, Any]] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
 
     def add(self, job: Job, wanted: ReplayOutput) -> None:
         self.totals.add(job)
+        self.preemptions += job.preemptions
         if wanted.per_request:
             self.rows.append(row_json(job))
         if wanted.chart is not None and job.first_token_ns is not None:
@@ -104,7 +106,7 @@ def replay_engine(logs: tuple[Path, ...], options: EngineOptions, wanted: Replay
                 keep(job)
         if not kept.totals.requests:
             raise BadInput("interrupted before a request had ended: nothing was written")
-        measured = measured_json(kept.totals, replay.steps)
+        measured = measured_json(kept.totals, replay, kept.preemptions)
         meta = _meta(logs, options, config.fleet.loop, partial, measured)
         if writer is not None and jobs_sink is not None and steps_sink is not None:
             jobs_sink.flush()

@@ -4,6 +4,7 @@ Source of the numbers: docs/validation.md. They are judged on medians over sever
 `verdict` judges one prediction against one replay.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cachecast_replay.comparison.verdict import (
@@ -66,7 +67,8 @@ class Row:
     @property
     def goal(self) -> str:
         """In words: `5 %, 10 %` for mean and p90."""
-        goals = [f"{most:.3g} %" for most in (self.most_mean, self.most_p90) if most is not None]
+        mosts = [most for most in (self.most_mean, self.most_p90) if most is not None]
+        goals = [f"{_short(most)} %" for most in mosts]
         return ", ".join(goals) + (f" ({OF_FLOOR:g} floors)" if self.floors and goals else "")
 
 
@@ -99,7 +101,7 @@ def free_running(
 
     def row(name: str, pair: tuple[Figure, Figure], mean: float, p90: float | None) -> Row:
         found, floor = pair
-        by_floor = Figure(OF_FLOOR * floor.mean, OF_FLOOR * floor.p90)
+        by_floor = Figure(OF_FLOOR * min(floor.mean, NOISE_LIMIT_PCT), OF_FLOOR * floor.p90)
         most_mean = max(mean, by_floor.mean) if moderate else by_floor.mean
         most_p90 = None if p90 is None else max(p90, by_floor.p90) if moderate else by_floor.p90
         return Row(name, found, most_mean, most_p90, most_mean == by_floor.mean, noisy)
@@ -112,7 +114,7 @@ def free_running(
     ]
 
 
-def table(rows: list[Row], differences: int) -> str:
+def table(rows: Sequence[Row], differences: int) -> str:
     """For people: a line a figure, its goal and whether it is met."""
     lines = [f"  {'':31} {'mean':>7} {'p90':>7}   goal (mean, p90)"]
     state = "met" if differences == 0 else "missed"
@@ -123,3 +125,7 @@ def table(rows: list[Row], differences: int) -> str:
         for row in rows
     ]
     return "\n".join(lines)
+
+
+def _short(per_cent: float) -> str:
+    return f"{per_cent:.1f}".removesuffix(".0")

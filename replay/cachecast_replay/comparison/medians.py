@@ -11,11 +11,13 @@ Errors = Mapping[str, Any]  # of one metric, as `compare --json` prints them
 
 def judged_rows(found: Sequence[Mapping[str, Any]], load: float, *, bursts: bool) -> list[Row]:
     """Of comparisons of a fitted prediction with replays, each with another replay as its floor."""
-    forced = [_errors([each["teacher_forced"][name] for each in found]) for name in _METRICS]
-    free = [_with_floor([each[name] for each in found]) for name in _METRICS]
+    forced_ttft, forced_itl = (
+        _errors([each["teacher_forced"][name] for each in found]) for name in _METRICS
+    )
+    ttft, itl = (_with_floor([each[name] for each in found]) for name in _METRICS)
     return [
-        *measured_schedule(*forced, load, bursts=bursts),
-        *free_running(*free, load, bursts=bursts),
+        *measured_schedule(forced_ttft, forced_itl, load, bursts=bursts),
+        *free_running(ttft, itl, load, bursts=bursts),
     ]
 
 

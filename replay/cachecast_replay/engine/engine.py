@@ -20,6 +20,9 @@ from cachecast_replay.engine.step_inputs import step_inputs
 from cachecast_replay.engine.weights import Weights, size_bytes
 
 
+MOST_THREADS = 1024  # more than machines have cores; OpenMP ends the process if it cannot have all
+
+
 class Engine:
     """Continuous batching over a paged KV cache, on one device.
 
@@ -47,6 +50,8 @@ class Engine:
         self.device = usable_device(device)
         if threads < 1:
             raise EngineError(f"threads is {threads}, expected >= 1")
+        if threads > MOST_THREADS:
+            raise EngineError(f"threads is {threads:,}, expected at most {MOST_THREADS:,}")
         if weights.device.type != self.device.type:
             raise EngineError(f"the weights lie on {weights.device}, the engine is for {device}")
         check_room(shape, blocks, block_tokens, self.device, weights.dtype)
