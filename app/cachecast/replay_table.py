@@ -8,6 +8,7 @@ from rich.table import Table
 from cachecast.fleet_table import say_rejected
 from cachecast.output import print_table, share, tokens
 from cachecast_replay.runner import Replay
+from cachecast_sim.fleet.gaps import counted
 from cachecast_sim.fleet.summary import FleetTotals, Spread, spread, spread_of_counts
 
 
@@ -24,7 +25,7 @@ def measured_json(totals: FleetTotals, replay: Replay, preemptions: int) -> dict
         "preemptions": preemptions,
         "steps": replay.steps,
         "ttft_s": _json(spread(totals.ttft_ns)),
-        "itl_s": _json(spread_of_counts(replay.gaps_ns)),
+        "itl_s": _json(spread_of_counts(counted(replay.gaps_ns))),
         "e2e_s": _json(spread(totals.e2e_ns)),
         "makespan_s": totals.makespan_s,
     }

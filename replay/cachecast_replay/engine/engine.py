@@ -19,7 +19,6 @@ from cachecast_replay.engine.shape import ModelShape
 from cachecast_replay.engine.step_inputs import step_inputs
 from cachecast_replay.engine.weights import Weights, size_bytes
 
-
 MOST_THREADS = 1024  # more than machines have cores; OpenMP ends the process if it cannot have all
 
 
