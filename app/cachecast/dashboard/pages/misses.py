@@ -22,6 +22,12 @@ def show(page: Page) -> None:
     if page.opened.log is None:
         _of_run(page)
         return
+    if page.opened.facts["evidence"] == "counts":
+        stop_with(
+            "This log does not say why",
+            "It has counts only: why a prompt token was not read needs a log with prompts, token "
+            "blocks or token ids. Overview prices the usage that it reports.",
+        )
     why = answer_or_stop(page.ask(WHY, page.scenario), WHY.doing)
     _reasons(why)
     st.subheader("When it was lost")
