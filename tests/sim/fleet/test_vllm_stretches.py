@@ -15,7 +15,7 @@ from sim.fleet.vllm_cases import LATENCIES, Case, cases, echoes
 from cachecast_sim.fleet.config import fleet_config
 from cachecast_sim.fleet.content import JobMaker
 from cachecast_sim.fleet.job import Job
-from cachecast_sim.fleet.routers import ROUTERS
+from cachecast_sim.fleet.routers import ROUTERS, RouterSettings
 from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.fleet.vllm.beside import Beside
 from cachecast_sim.fleet.world import FleetWorld
@@ -129,3 +129,16 @@ def test_boundaries_at_one_time_come_in_the_order_of_the_servers() -> None:
 
     assert second.misses == (("concurrent_with_writer", 4), ("block_rounding", 1))
     assert first.misses == (("routed_elsewhere", 4), ("block_rounding", 1))
+
+
+def test_a_router_sees_what_a_long_prompts_stretch_has_computed_so_far() -> None:
+    """4 tokens a step of 1 us, blocks of 16: the first prompt's first block is full after 4 us, all
+    of them within one stretch. The second comes 10 us after it and goes where two blocks are."""
+    world, beside, maker = FleetWorld(), Beside(), JobMaker(16)
+    setup = Setup(block_tokens=16, usable_blocks=50, max_batch_tokens=4, max_seqs=2)
+    servers = [vllm_server(setup, linear(1, 0), world.finished, beside) for _ in range(2)]
+    world.connect(servers, ROUTERS["cache_aware"](servers, RouterSettings()))
+
+    jobs = list(world.run([maker.job(ask(at_ms, [1] * 200)) for at_ms in (0, 0.01)]))
+
+    assert [job.server for job in jobs] == [0, 0]
