@@ -26,6 +26,7 @@ _ICON = (
     "</svg>"
 )
 _OWN = "Each request's own model"
+_CHOSEN = "chosen scenario"  # in the session
 
 
 def draw(arguments: Arguments) -> None:
@@ -66,8 +67,12 @@ def _show(entry: PageEntry, arguments: Arguments, answers: Answers) -> None:
 
 
 def _scenario(arguments: Arguments) -> str:
-    """The scenario of the page: from the URL, else from the command line, else the log's own."""
-    asked = st.query_params.get("as", arguments.scenario)
+    """The scenario of the page: the URL's, else the session's, else the command line's.
+
+    A link of the navigation leaves the URL's query behind: so the session knows it too.
+    """
+    session = st.session_state.get(_CHOSEN, arguments.scenario)
+    asked: str = st.query_params.get("as") or session
     options = list(dict.fromkeys([OWN_MODELS, asked, *models()]))
     chosen = st.selectbox(
         "Rules and prices",
@@ -79,8 +84,5 @@ def _scenario(arguments: Arguments) -> str:
     )
     scenario = (chosen or OWN_MODELS).strip()
     scenario_of(scenario, catalogue())  # BadInput says which models and keys there are
-    if scenario == OWN_MODELS:
-        st.query_params.pop("as", None)
-    else:
-        st.query_params["as"] = scenario
+    st.session_state[_CHOSEN] = st.query_params["as"] = scenario
     return scenario

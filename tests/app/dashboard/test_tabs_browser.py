@@ -1,6 +1,7 @@
 """Two tabs at once, work that is cancelled, and a log that goes away under an open page."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -33,14 +34,35 @@ def test_two_tabs_have_a_scenario_each(visit: Visit, run_cli: RunCli) -> None:
     assert [value(opus, "Charge"), value(sol, "Charge")] == totals
     opus.get_by_role("link", name="What-if").click()
     sol.get_by_role("link", name="What-if").click()
+    expect(sol).to_have_url(re.compile(r"what-if\?.*as=gpt-6-sol"), timeout=_LONG_MS)
     settle(sol)
+    assert value(sol, "Charge") == totals[1]  # the link has kept the scenario of this tab
     sol.get_by_text("Batch API").click()
+    expect(sol).to_have_url(re.compile("batch%3Don"), timeout=_LONG_MS)
     settle(sol)
     settle(opus)
     assert value(opus, "Charge") == totals[0]
     assert value(sol, "Charge") != totals[1]
+    assert "as=claude-opus-5" in opus.url
     assert "batch" not in opus.url
-    assert "batch%3Don" in sol.url
+
+
+def test_each_requests_own_model_can_be_chosen_and_is_kept(visit: Visit, run_cli: RunCli) -> None:
+    """Also where the dashboard was opened under a model: `--as claude-opus-5`."""
+    code, out, err = run_cli("bill", example_path(), "--as", "log", "--json")
+    assert code == 0, err
+    (bill,) = json.loads(out)["scenarios"]
+    page = visit()
+
+    page.get_by_role("combobox", name="Rules and prices").click()
+    page.get_by_role("option", name="Each request's own model").click()
+    expect(page).to_have_url(re.compile("as=log"), timeout=_LONG_MS)
+    settle(page)
+    assert value(page, "Charge") == money(bill["charge"]["total"], "USD")
+    page.get_by_role("link", name="What-if").click()
+    expect(page).to_have_url(re.compile(r"what-if\?.*as=log"), timeout=_LONG_MS)
+    settle(page)
+    assert value(page, "Charge") == money(bill["charge"]["total"], "USD")
 
 
 def commands_of_runs(server: Server) -> list[str]:
