@@ -144,6 +144,8 @@ def main() -> int:
             f"{steps.state}",
             flush=True,
         )
+        levels = [f"{level:+.1f} %" for level in found["round_levels_pct"]]
+        print(f"  its rounds beside their mean: {', '.join(levels) or 'too few'}", flush=True)
         judgements = [Judgement(0, steps.missed, False)]
         took_s = 0.0
         for name, workload in _workloads(options).items():

@@ -9,8 +9,10 @@ from typing import Protocol
 
 # a normalised step lasts as on a machine on which the probe's two parts take so long
 FORWARD_NS = 4_500_000
-ARITHMETIC_NS = 4_000_000
+CHUNK_NS = 18_500_000
 _WARM_UP = 5
+_LONG = 2  # a step of more forward passes than that is a prefill's: a chunk tells about it
+_KEPT_STEPS = 16  # that the time of a chunk holds for, while no step is long
 
 
 class Probe(Protocol):
@@ -18,15 +20,15 @@ class Probe(Protocol):
 
     def forward(self) -> None: ...
 
-    def arithmetic(self) -> None: ...
+    def chunk(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
     """`duration_ns` is what moves the clock: `raw_ns`, or that scaled by the probes around it.
 
-    `probe_ns` is both parts of the probe after the step. `foreign_cpu` is the share of all cores
-    that others used since the step before, None where the system does not tell.
+    `probe_ns` is what the probe took after the step. `foreign_cpu` is the share of all cores that
+    others used since the step before, None where the system does not tell.
     """
 
     duration_ns: int
@@ -35,59 +37,46 @@ class StepTime:
     foreign_cpu: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeTimes:
-    """How long the probe's parts took, or the mean of two such times."""
+def scaled(raw_ns: int, forward_ns: float, chunk_ns: float) -> int:
+    """What a step of `raw_ns` would take on the reference machine, at least 1.
 
-    forward_ns: float
-    arithmetic_ns: float
-
-    def halfway(self, other: "ProbeTimes") -> "ProbeTimes":
-        return ProbeTimes(
-            (self.forward_ns + other.forward_ns) / 2,
-            (self.arithmetic_ns + other.arithmetic_ns) / 2,
-        )
-
-    def scaled(self, raw_ns: int) -> int:
-        """What a step of `raw_ns` would take on the reference machine, at least 1.
-
-        A step reads the weights once, as the forward pass does, and for as long as that takes it is
-        slowed alike; what it takes longer is slowed like the arithmetic.
-        """
-        like_forward = min(raw_ns, self.forward_ns)
-        forward = like_forward * FORWARD_NS / self.forward_ns
-        rest = (raw_ns - like_forward) * ARITHMETIC_NS / self.arithmetic_ns
-        return max(1, round(forward + rest))
+    A step reads the weights once, as the forward pass does, and for as long as that takes it is
+    slowed alike; what it takes longer is slowed like a chunk of a prompt.
+    """
+    like_forward = min(raw_ns, forward_ns)
+    rest = raw_ns - like_forward
+    return max(1, round(like_forward * FORWARD_NS / forward_ns + rest * CHUNK_NS / chunk_ns))
 
 
 class Stopwatch:
-    """Times one step after the other. With a `probe`, each step is scaled by the mean of the probe
-    before and the probe after it; probes run outside the clock."""
+    """Times one step after the other. With a `probe`, each step is scaled by it.
+
+    A forward pass runs before and after each step, and their mean counts; a chunk, which takes
+    longer, after long steps, and after sixteen short ones. Probes run outside the clock.
+    """
 
     def __init__(self, probe: Probe | None = None) -> None:
         self._probe = probe
         self._load = ForeignLoad()
         if probe is not None:
-            times = [_probed(probe) for _ in range(_WARM_UP)]
-            self._last = ProbeTimes(
-                median(each.forward_ns for each in times),
-                median(each.arithmetic_ns for each in times),
-            )
+            self._forward_ns = median(_took_ns(probe.forward) for _ in range(_WARM_UP))
+            self._chunk_ns = median(_took_ns(probe.chunk) for _ in range(_WARM_UP))
+            self._chunk_age = 0
 
     def time(self, step: Callable[[], object]) -> StepTime:
         """Run `step` once."""
         raw_ns = _took_ns(step)
         if self._probe is None:
             return StepTime(raw_ns, raw_ns, None, self._load.since_last())
-        after = _probed(self._probe)
-        scaled = self._last.halfway(after).scaled(raw_ns)
-        self._last = after
-        probe_ns = round(after.forward_ns + after.arithmetic_ns)
-        return StepTime(scaled, raw_ns, probe_ns, self._load.since_last())
-
-
-def _probed(probe: Probe) -> ProbeTimes:
-    return ProbeTimes(_took_ns(probe.forward), _took_ns(probe.arithmetic))
+        forward_ns = probe_ns = _took_ns(self._probe.forward)
+        around_ns = (self._forward_ns + forward_ns) / 2
+        self._forward_ns = forward_ns
+        self._chunk_age += 1
+        if raw_ns > _LONG * around_ns or self._chunk_age >= _KEPT_STEPS:
+            self._chunk_ns, self._chunk_age = _took_ns(self._probe.chunk), 0
+            probe_ns += self._chunk_ns
+        duration_ns = scaled(raw_ns, around_ns, self._chunk_ns)
+        return StepTime(duration_ns, raw_ns, probe_ns, self._load.since_last())
 
 
 def _took_ns(work: Callable[[], object]) -> int:

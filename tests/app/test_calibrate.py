@@ -1,9 +1,13 @@
-"""`cachecast calibrate`: what it refuses before it measures."""
+"""`cachecast calibrate`: what it refuses before it measures, what it says of a restless time."""
 
+import random
 from pathlib import Path
 
 import pytest
 from conftest import RunCli
+
+from cachecast_replay.calibration.bench import Bench
+from cachecast_replay.calibration.measure import Sample
 
 ASKED = ("calibrate", "--engine", "torch:model")
 
@@ -29,3 +33,31 @@ def test_a_place_that_takes_no_file_is_refused_before_the_work(run_cli: RunCli) 
     code, out, err = run_cli(*ASKED, "-o", "/proc/latency.toml")
     assert (code, out) == (2, "")
     assert err.startswith("cachecast: /proc/latency.toml: cannot be written: ")
+
+
+def a_round(factor: float) -> list[Sample]:
+    """100 kinds of step: 1 ms and 0.1 ms a token, `factor` times that."""
+    draw = random.Random(0)
+    kinds = [(draw.randrange(1, 512), draw.randrange(64, 1024)) for _ in range(100)]
+    return [
+        Sample(0, point, (new, 1, new * context, 2, context, context + new),
+               round(factor * (1_000_000 + 100_000 * new)))
+        for point, (new, context) in enumerate(kinds)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("slower", "said"), [(1.029, ""), (1.031, "the rounds are 3.1 % apart")])
+def test_rounds_that_are_more_than_three_per_cent_apart_are_told(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slower: float, said: str
+) -> None:
+    """Three rounds, the last one slower than the two that agree."""
+    rounds = [a_round(1), a_round(1), a_round(slower)]
+    monkeypatch.setattr(Bench, "samples", lambda *asked: rounds)
+    (tmp_path / "config.json").write_text("{}", "utf-8")
+    code, out, err = run_cli(
+        "calibrate", "--engine", f"torch:{tmp_path}", "-o", tmp_path / "latency.toml"
+    )
+    assert code == 0, err
+    assert out.startswith("300 steps measured")
+    assert said in err
+    assert ("% apart" in err) == bool(said)

@@ -50,35 +50,50 @@ class Round:
 
 @pytest.mark.parametrize(
     ("at_most_s", "rounds"),
-    [(100, [0, 0, 0, 1, 1, 1, 2, 2, 2]), (4, [0, 0, 0, 1, 1]), (1, [0, 0, 0])],
+    [(100, [[0, 0, 0], [1, 1, 1], [2, 2, 2]]), (4, [[0, 0, 0], [1, 1]]), (1, [[0, 0, 0]])],
 )
 def test_each_round_has_an_engine_of_its_own_and_the_first_is_whole(
-    monkeypatch: pytest.MonkeyPatch, at_most_s: float, rounds: list[int]
+    monkeypatch: pytest.MonkeyPatch, at_most_s: float, rounds: list[list[int]]
 ) -> None:
     """Three scenes of a second: after 4 s the fifth ends at 5 s and no other begins."""
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     grid = [Scene(1, 64, (Point(0, 0, 0),))] * 3
     found = in_rounds(lambda number: Round(number, clock), grid, 3, at_most_s)  # type: ignore[arg-type,return-value]
-    assert [sample.duration_ns for sample in found] == rounds
+    assert [[sample.duration_ns for sample in each] for each in found] == rounds
 
 
 def test_the_probe_reads_more_memory_than_a_processor_keeps_translations_for() -> None:
     """And its numbers stay numbers, each time the same."""
     probe = ModelProbe("cpu")
     assert 4 * probe._model._shape.parameters > WORTH_BYTES
-    hidden = [probe._model.hidden(probe._inputs, probe._cache) for _ in range(2)]
-    assert hidden[0].shape == (4, 384)
-    assert torch.isfinite(hidden[0]).all()
-    assert torch.equal(*hidden)
-    probe.forward()
-    probe.arithmetic()
+    decode, prefill = probe._decode, probe._prefill
+    hidden = []
+    for inputs in (decode, prefill, decode, prefill):
+        hidden.append(probe._model.hidden(inputs, probe._cache))
+        probe.forward()
+        probe.chunk()
+    assert [each.shape for each in hidden] == [(4, 384), (1, 384)] * 2
+    assert torch.isfinite(torch.cat(hidden)).all()
+    assert torch.equal(hidden[0], hidden[2])
+    assert torch.equal(hidden[1], hidden[3])
+
+
+def test_a_chunk_of_the_probe_is_96_tokens_behind_256_in_blocks_of_its_own() -> None:
+    """352 tokens are 22 blocks of 16; numbered from 68, the new ones lie from slot 84 * 16 on."""
+    inputs = _inputs([96], 68, torch.device("cpu"))
+    assert inputs.rows.tables.tolist() == [list(range(68, 90))]
+    assert inputs.positions.tolist() == list(range(256, 352))
+    assert inputs.slots.tolist() == list(range(84 * 16, 90 * 16))
+    assert inputs.wanted is not None
+    assert inputs.wanted.tolist() == [95]
 
 
 def test_the_sequences_of_the_probe_share_no_block() -> None:
     """Four contexts of 256 tokens and one more: 17 blocks of 16 each; the new token in the last."""
-    inputs, blocks = _inputs(torch.device("cpu"))
-    assert blocks == 4 * 17
-    assert len(set(inputs.rows.tables.flatten().tolist())) == blocks
+    inputs = _inputs([1] * 4, 0, torch.device("cpu"))
+    assert sorted(inputs.rows.tables.flatten().tolist()) == list(range(4 * 17))
     assert inputs.slots.tolist() == [16 * 16, 33 * 16, 50 * 16, 67 * 16]
+    assert inputs.wanted is not None
+    assert inputs.wanted.tolist() == [0, 1, 2, 3]
     assert inputs.positions.tolist() == [256] * 4

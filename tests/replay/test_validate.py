@@ -10,7 +10,7 @@ import pytest
 
 CALIBRATED = {
     "machine": "a machine", "engine": "torch",
-    "held_out": {"steps": 2, "mean_pct": 1, "p90_pct": 2},
+    "held_out": {"steps": 2, "mean_pct": 1, "p90_pct": 2}, "round_levels_pct": [-0.51, 0, 1.2],
 }  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def run(
     """The exit code, and what is printed between the calibration and the time in all."""
     monkeypatch.setattr(sys, "argv", ["validate.py", *options])
     code = script.main()
-    return code, [line for line in capsys.readouterr().out.splitlines()[2:-2] if line]
+    return code, [line for line in capsys.readouterr().out.splitlines()[3:-2] if line]
 
 
 def test_loads_sessions_replays_and_a_device_can_be_chosen(
@@ -99,6 +99,7 @@ def test_the_last_line_says_which_goals_are_missed(
     assert lines[1] == (
         "step model, 2 held-out kinds of step: mean 1.0 %, p90 2.0 %; goal 5 %, 10 %: met"
     )
+    assert lines[2] == "  its rounds beside their mean: -0.5 %, +0.0 %, +1.2 %"
 
 
 @pytest.mark.parametrize(("within_s", "left_out"), [("20", False), ("19", True)])

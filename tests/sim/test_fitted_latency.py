@@ -103,6 +103,8 @@ def test_decode_steps_grow_with_the_context_and_are_equal_where_it_is_free() -> 
 
 def test_a_file_written_by_a_calibration_is_read_back_equal() -> None:
     assert read_fitted(fitted_toml(FITTED), "f") == FITTED
+    in_rounds = msgspec.structs.replace(FITTED, round_levels_pct=[-0.5, 0.0, 1.25])
+    assert read_fitted(fitted_toml(in_rounds), "f") == in_rounds
 
     model = latency_of({"kind": "fitted", "file": "f"}, Files({"f": fitted_toml(FITTED)}))
     assert model.step_ns(4, 1, 14, 2, 200) == 2_460_140

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -20,21 +21,27 @@ NS = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Coefficients in seconds, the ranges that they hold in, and their error on held-out steps."""
+    """Coefficients in seconds, the ranges that they hold in, and their error on held-out steps.
+
+    `round_levels_pct` is by how much each round's steps took longer than the mean over the rounds;
+    empty for a single round, which nothing can be compared with.
+    """
 
     coefficients: Coefficients
     valid: ValidRange
     held_out: HeldOutError
     fitted: HeldOutError
     steps: int
+    round_levels_pct: list[float]
 
 
-def fit(samples: Sequence[Sample], knots: Sequence[int] = KNOTS) -> Fit:
+def fit(rounds: Sequence[Sequence[Sample]], knots: Sequence[int] = KNOTS) -> Fit:
     """Fitted on the medians of each kind of step over the rounds. BadInput for too few.
 
     Only knots that some step goes beyond are used: what lies behind the others was not measured,
     and a slope of 0 there would predict that a larger step takes no longer.
     """
+    samples = list(chain.from_iterable(rounds))
     counts, seconds = _medians(samples)
     largest = max((row[0] + row[3] for row in counts), default=0)
     knots = [knot for knot in knots if knot < largest] or list(knots[:1])
@@ -57,8 +64,24 @@ def fit(samples: Sequence[Sample], knots: Sequence[int] = KNOTS) -> Fit:
     )  # fmt: skip
     return Fit(
         coefficients, _ranges(counts), _judged(rows[held] @ found, seconds[held]),
-        _judged(rows[~held] @ found, seconds[~held]), len(samples),
+        _judged(rows[~held] @ found, seconds[~held]), len(samples), levels_pct(rounds),
     )  # fmt: skip
+
+
+def levels_pct(rounds: Sequence[Sequence[Sample]]) -> list[float]:
+    """By how many per cent the steps of each round took longer than the geometric mean of all.
+
+    The median over the kinds of step that every round measured. A round that ended before half of
+    them is left out; [] if no two are left.
+    """
+    times = [{(s.scene, s.point): s.duration_ns for s in samples} for samples in rounds]
+    times = [each for each in times if 2 * len(each) >= len(times[0])]
+    if len(times) < 2:
+        return []
+    shared = set.intersection(*(set(each) for each in times))
+    logs = np.log([[each[kind] for kind in sorted(shared)] for each in times])
+    levels = np.median(logs - logs.mean(axis=0), axis=1)
+    return [100 * float(level) for level in np.expm1(levels)]
 
 
 def _medians(samples: Sequence[Sample]) -> tuple[list[Counts], Floats]:

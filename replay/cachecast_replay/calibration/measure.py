@@ -27,18 +27,18 @@ class Sample:
 
 def in_rounds(
     fresh: Callable[[int], "GridRun"], scenes: Sequence[Scene], rounds: int, at_most_s: float
-) -> list[Sample]:
+) -> list[list[Sample]]:
     """Every scene once a round, each round on the GridRun that `fresh` makes for its number.
 
     The same engine is some 2 % slower or faster for where its memory happens to lie, so rounds
     share none. After `at_most_s` seconds no scene is begun; the first round is always whole.
     """
     until_s = time.monotonic() + at_most_s
-    found = fresh(0).samples(scenes)
+    found = [fresh(0).samples(scenes)]
     for number in range(1, rounds):
         if time.monotonic() > until_s:
             break
-        found += fresh(number).samples(scenes, until_s)
+        found.append(fresh(number).samples(scenes, until_s))
     return found
 
 

@@ -49,7 +49,10 @@ class HeldOutError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FittedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole file. `normalised`: durations were divided by the machine's drift."""
+    """The whole file. `normalised`: durations were divided by the machine's drift.
+
+    `round_levels_pct`: by how much the steps of each round took longer than the mean of all.
+    """
 
     format: str
     version: int
@@ -62,6 +65,7 @@ class FittedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     coefficients_s: Coefficients
     valid: ValidRange
     held_out: HeldOutError | None = None
+    round_levels_pct: list[float] = []
 
 
 def read_fitted(text: str, place: str) -> FittedFile:
@@ -119,6 +123,8 @@ def fitted_toml(file: FittedFile) -> str:
     tables = {"coefficients_s": file.coefficients_s, "valid": file.valid}
     if file.held_out is not None:
         tables["held_out"] = file.held_out
+    if file.round_levels_pct:
+        top["round_levels_pct"] = file.round_levels_pct
     lines = [f"{name} = {_value(value)}" for name, value in top.items()]
     for title, table in tables.items():
         lines += ["", f"[{title}]"]
