@@ -50,19 +50,20 @@ def refuse(problem: LogError) -> None:
 
 def at(source: str, line: int | None, problem: str, reason: str = "bad value") -> LogError:
     """A LogError that names its place: `FILE line N: problem` (or `FILE: problem`)."""
-    return _placed(source, "line", line, problem, reason)
+    return placed(source, "line", line, problem, reason)
 
 
 def at_row(source: str, row: int | None, problem: str, reason: str = "bad value") -> LogError:
     """The same for Parquet: `FILE row N: problem`, rows counted from 1."""
     kind = LogError if row is None else RowError
-    return _placed(source, "row", row, problem, reason, kind)
+    return placed(source, "row", row, problem, reason, kind)
 
 
-def _placed(
+def placed(
     source: str, unit: str, number: int | None, problem: str, reason: str,
     kind: type[LogError] = LogError,
 ) -> LogError:  # fmt: skip
+    """`SOURCE UNIT NUMBER: problem`, or `SOURCE: problem` without a number."""
     place = source if number is None else f"{source} {unit} {number}"
     error = kind(f"{place}: {problem}")
     error.reason = reason

@@ -20,7 +20,7 @@ from cachecast_datasets.content_names import ContentNames
 from cachecast_datasets.decode import requests_of
 from cachecast_datasets.duplicate_rows import repeated_rows
 from cachecast_datasets.encode import batch_of, boundaries_column
-from cachecast_datasets.errors import BadInput, LogError, at
+from cachecast_datasets.errors import BadInput, LogError
 from cachecast_datasets.exchange import Texts
 from cachecast_datasets.limits import MAX_US
 from cachecast_datasets.log_meta import LogMeta, merged_meta
@@ -228,7 +228,7 @@ class _Import:
 
         def tell(row: int, problem: str, reason: str) -> None:
             line = batch.column("source_line")[row].as_py()
-            self._bad(at(*self._places.place(files[row], line), problem, reason))
+            self._bad(self._places.fault(files[row], line, problem, reason))
 
         wrong = broken_rows(batch.select(FLAT), tell)
         if not wrong.any():

@@ -20,7 +20,8 @@ class Source:
     not collide; `scope` keeps block ids apart that are local to a source. `bad` is called with each
     fault; a reader goes on with the next row if it returns. `position` is called with the bytes of
     the input used so far. A reader may set `meta` where its format alone does not say everything,
-    and `file` where it reads several (then rows have no line, and messages name the file alone).
+    and `file` where it reads several (then rows have no line, and messages name the file alone);
+    `line_word` is what messages call a row's line.
     `beside` are the import's inputs of the same format, for those that keep requests and responses
     in two files. `tokenizer` counts tokens of texts; `texts` takes (request id, texts of prompt
     blocks, texts of answer blocks) if they are kept.
@@ -43,6 +44,7 @@ class Source:
     skip_bad: bool = False
     names: ContentNames = field(default_factory=ContentNames)
     file: Path | None = None
+    line_word: str = "line"
     beside: tuple[Path, ...] = ()
     tokenizer: Tokenizer | None = None
     texts: Callable[[str, Sequence[str], Sequence[str]], None] | None = None

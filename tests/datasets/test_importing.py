@@ -290,6 +290,6 @@ def test_skipping_works_for_parquet_rows_too(
         "bad output_tokens": "row 2: output_tokens is -1, expected >= 0",
         "out of order": "row 4: arrival is 1970-01-01T00:00:00.000000Z, before an earlier row's "
         "(1970-01-01T00:00:02.000000Z), expected rows sorted by arrival",
-        "duplicate id": f'line 5: request_id is "1", which {path} line 1 already has; expected '
-        "unique ids",
+        "duplicate id": f'source_line 5: request_id is "1", which {path} source_line 1 already '
+        "has; expected unique ids",
     }

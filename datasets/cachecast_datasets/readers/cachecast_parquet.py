@@ -14,6 +14,7 @@ def read(source: Source) -> Iterator[Request]:
     # where bad rows are skipped, the import finds duplicate ids itself
     trace = Trace(source.path, check_ids=not source.skip_bad)
     source.meta = trace.meta
+    source.line_word = "source_line"  # the column keeps the line of the log it was imported from
     source.accounts_hashed = True  # by the trace
     source.notes.extend(trace.warnings)
     for row, request in enumerate(trace.salvage(source.bad), start=1):
