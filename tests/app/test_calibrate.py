@@ -1,6 +1,7 @@
 """`cachecast calibrate`: what it refuses before it measures, what it says of a restless time."""
 
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,18 @@ def test_a_place_that_takes_no_file_is_refused_before_the_work(run_cli: RunCli) 
     code, out, err = run_cli(*ASKED, "-o", "/proc/latency.toml")
     assert (code, out) == (2, "")
     assert err.startswith("cachecast: /proc/latency.toml: cannot be written: ")
+
+
+def test_without_the_engine_extra_it_says_what_to_install(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.json").write_text("{}", "utf-8")
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    monkeypatch.delitem(sys.modules, "cachecast_replay.calibration.fit", raising=False)
+    engine = f"torch:{tmp_path}"
+    found = run_cli("calibrate", "--engine", engine, "-o", tmp_path / "latency.toml")
+    sentence = "cachecast: calibrate needs scipy and torch: pip install 'cachecast[engine]'\n"
+    assert found == (2, "", sentence)
 
 
 def a_round(factor: float) -> list[Sample]:

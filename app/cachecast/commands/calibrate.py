@@ -55,7 +55,12 @@ def command(
         engine_folder(spec), device, threads, normalise,
         Limits(max_new_tokens, max_sequences, max_context),
     )  # fmt: skip
-    from cachecast_replay.calibration.fit import fit  # scipy, which only the engine extra has
+    try:
+        from cachecast_replay.calibration.fit import fit
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").partition(".")[0] != "scipy":
+            raise
+        raise BadInput("calibrate needs scipy and torch: pip install 'cachecast[engine]'") from None
 
     with progress() as report:
         found = fit(bench.samples(rounds, seconds, seed, report))
