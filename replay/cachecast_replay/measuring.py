@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
 from typing import Protocol
@@ -11,6 +12,7 @@ from typing import Protocol
 FORWARD_NS = 4_500_000
 CHUNK_NS = 18_500_000
 _WARM_UP = 5
+_COUNTED = 3  # of the last times of a part
 _LONG = 2  # a step of more forward passes than that is a prefill's: a chunk tells about it
 _KEPT_STEPS = 16  # that the time of a chunk holds for, while no step is long
 
@@ -51,16 +53,17 @@ def scaled(raw_ns: int, forward_ns: float, chunk_ns: float) -> int:
 class Stopwatch:
     """Times one step after the other. With a `probe`, each step is scaled by it.
 
-    A forward pass runs before and after each step, and their mean counts; a chunk, which takes
-    longer, after long steps, and after sixteen short ones. Probes run outside the clock.
+    A forward pass runs after each step; a chunk, which takes longer, after long steps, and after
+    sixteen short ones. Of each the median of the last three counts: a probe that was interrupted
+    would make its step seem a hundred times too short. Probes run outside the clock.
     """
 
     def __init__(self, probe: Probe | None = None) -> None:
         self._probe = probe
         self._load = ForeignLoad()
         if probe is not None:
-            self._forward_ns = median(_took_ns(probe.forward) for _ in range(_WARM_UP))
-            self._chunk_ns = median(_took_ns(probe.chunk) for _ in range(_WARM_UP))
+            self._forwards_ns = deque(_times_ns(probe.forward, _WARM_UP), _COUNTED)
+            self._chunks_ns = deque(_times_ns(probe.chunk, _WARM_UP), _COUNTED)
             self._chunk_age = 0
 
     def time(self, step: Callable[[], object]) -> StepTime:
@@ -68,15 +71,20 @@ class Stopwatch:
         raw_ns = _took_ns(step)
         if self._probe is None:
             return StepTime(raw_ns, raw_ns, None, self._load.since_last())
-        forward_ns = probe_ns = _took_ns(self._probe.forward)
-        around_ns = (self._forward_ns + forward_ns) / 2
-        self._forward_ns = forward_ns
+        probe_ns = _took_ns(self._probe.forward)
+        self._forwards_ns.append(probe_ns)
+        forward_ns = median(self._forwards_ns)
         self._chunk_age += 1
-        if raw_ns > _LONG * around_ns or self._chunk_age >= _KEPT_STEPS:
-            self._chunk_ns, self._chunk_age = _took_ns(self._probe.chunk), 0
-            probe_ns += self._chunk_ns
-        duration_ns = scaled(raw_ns, around_ns, self._chunk_ns)
+        if raw_ns > _LONG * forward_ns or self._chunk_age >= _KEPT_STEPS:
+            self._chunks_ns.append(_took_ns(self._probe.chunk))
+            self._chunk_age = 0
+            probe_ns += self._chunks_ns[-1]
+        duration_ns = scaled(raw_ns, forward_ns, median(self._chunks_ns))
         return StepTime(duration_ns, raw_ns, probe_ns, self._load.since_last())
+
+
+def _times_ns(work: Callable[[], object], count: int) -> Iterator[int]:
+    return (_took_ns(work) for _ in range(count))
 
 
 def _took_ns(work: Callable[[], object]) -> int:

@@ -45,49 +45,57 @@ FORWARD, CHUNK = 4_500_000, 18_500_000
 WARM_UP = (FORWARD,) * 5 + (CHUNK,) * 5
 
 
-def test_a_step_is_scaled_by_the_forward_passes_before_and_after_it(
+def test_a_step_is_scaled_by_the_median_of_three_forward_passes(
     clock: Callable[..., None],
 ) -> None:
-    """Forward passes of 4.5 and 13.5 ms, 9 on average: twice the reference, so a step that is no
-    longer than one counts half. A short step asks for no chunk."""
+    """Two before it and the one after. The first pass of 9 ms, twice the reference, is alone; with
+    the second the median is 9 and a step that is no longer than one counts half, also once a
+    single one takes 4.5 again. A short step asks for no chunk."""
     assert (FORWARD_NS, CHUNK_NS) == (FORWARD, CHUNK)
-    clock(*durations(*WARM_UP, 1_000_000, 13_500_000))
+    passes = (9_000_000, 9_000_000, FORWARD, FORWARD)
+    steps = [span for forward in passes for span in (1_000_000, forward)]
+    clock(*durations(*WARM_UP, *steps))
     watch = Stopwatch(PaperProbe())
-    took = watch.time(lambda: None)
-    assert (took.raw_ns, took.probe_ns, took.duration_ns) == (1_000_000, 13_500_000, 500_000)
+    found = [watch.time(lambda: None) for _ in passes]
+    assert [step.duration_ns for step in found] == [1_000_000, 500_000, 500_000, 1_000_000]
+    assert [step.probe_ns for step in found] == list(passes)
+    assert {step.raw_ns for step in found} == {1_000_000}
 
 
-def test_the_forward_pass_after_a_step_is_the_one_before_the_next(
-    clock: Callable[..., None],
-) -> None:
-    """9 and 9 ms around the second step: half. The first has 4.5 and 9 around it: two thirds."""
-    clock(*durations(*WARM_UP, 3_000_000, 9_000_000, 3_000_000, 9_000_000))
+def test_a_probe_that_was_interrupted_leaves_its_step_as_it_is(clock: Callable[..., None]) -> None:
+    """A forward pass of a minute, then a chunk of a minute: neither is the median of three."""
+    minute = 60_000_000_000
+    clock(*durations(*WARM_UP, 4_000_000, minute, 40_000_000, FORWARD, minute))
     watch = Stopwatch(PaperProbe())
-    found = [watch.time(lambda: None).duration_ns for _ in range(2)]
-    assert found == [2_000_000, 1_500_000]
+    found = [watch.time(lambda: None) for _ in range(2)]
+    assert [step.duration_ns for step in found] == [4_000_000, 40_000_000]
+    assert [step.probe_ns for step in found] == [minute, FORWARD + minute]
 
 
 def test_after_a_step_of_more_than_two_forward_passes_a_chunk_is_timed(
     clock: Callable[..., None],
 ) -> None:
-    """Of 9 ms the 4.5 beyond one forward pass are scaled by the chunk of the warm-up: not at all.
-    Of 9.000001 ms they are scaled by one of 37 ms, twice the reference: 2.25 ms remain."""
+    """Of 9 ms the 4.5 beyond one forward pass are scaled by the chunks of the warm-up: not at all.
+    Two steps of 9.000001 ms time a chunk each, of 37 ms: with the second it is the median, twice
+    the reference, and 2.25 ms remain."""
     clock(*durations(*WARM_UP, 9_000_000, FORWARD))
     watch = Stopwatch(PaperProbe())
     took = watch.time(lambda: None)
     assert (took.duration_ns, took.probe_ns) == (9_000_000, FORWARD)
-    clock(*durations(9_000_001, FORWARD, 37_000_000))
-    took = watch.time(lambda: None)
-    assert (took.duration_ns, took.probe_ns) == (6_750_000, FORWARD + 37_000_000)
+    clock(*durations(*(9_000_001, FORWARD, 37_000_000) * 2))
+    found = [watch.time(lambda: None) for _ in range(2)]
+    assert [step.duration_ns for step in found] == [9_000_001, 6_750_000]
+    assert {step.probe_ns for step in found} == {FORWARD + 37_000_000}
 
 
 def test_after_sixteen_short_steps_a_chunk_is_timed_again(clock: Callable[..., None]) -> None:
-    """The fifteen before still have that of the warm-up: 9 ms stay 9; then one of twice as long."""
+    """9 ms stay 9 until the second chunk of 37 ms, after the 32nd step: then 6.75."""
     short = (9_000_000, FORWARD)
-    clock(*durations(*WARM_UP, *short * 15, *short, 37_000_000, *short))
+    sixteen = (*short * 16, 37_000_000)
+    clock(*durations(*WARM_UP, *sixteen, *sixteen, *short))
     watch = Stopwatch(PaperProbe())
-    found = [watch.time(lambda: None).duration_ns for _ in range(17)]
-    assert found == [9_000_000] * 15 + [6_750_000] * 2
+    found = [watch.time(lambda: None).duration_ns for _ in range(33)]
+    assert found == [9_000_000] * 31 + [6_750_000] * 2
 
 
 def test_what_is_longer_than_a_forward_pass_is_scaled_like_a_chunk() -> None:
