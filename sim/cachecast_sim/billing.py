@@ -6,6 +6,8 @@ from typing import cast
 from cachecast_datasets.errors import RequestLacks
 from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
+from cachecast_datasets.turn_columns import BLOCKS
+from cachecast_datasets.turn_columns import COLUMNS as TURN_COLUMNS
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.model_ids import ModelRef, is_regional
 from cachecast_pricing.rates import ClassPrices
@@ -58,6 +60,10 @@ class Billing:
             family_of(model.provider, model.model) in _RUN_FAMILIES
         )
 
+    def turn_columns(self) -> tuple[str, ...]:
+        """The columns of the log that the columnar path reads."""
+        return (*TURN_COLUMNS, BLOCKS) if steps_of(self.scenario.settings.mark) else TURN_COLUMNS
+
     def rows(self, requests: Iterable[Request]) -> Iterator[LedgerRow]:
         """Every request of the log, in its order, with usage, reasons and charges."""
         if not isinstance(self.world, ProviderWorld):
@@ -81,6 +87,7 @@ class Billing:
             self.pricer,
             self.scenario.settings.first_token_s,
             self._marks_assumed(),
+            BLOCKS in self.turn_columns(),
         )
         return self.world
 
@@ -88,7 +95,8 @@ class Billing:
         """The short way of usual turns of the request's model; one for each model."""
         assert self.rulebook is not None  # the log has more than counts
         ref, rules = self.pricer.model_of(request), self.rulebook.rules_of(request)
-        if ref is None or not getattr(rules, "shortcut", False):
+        ways = (getattr(rules, way, False) for way in ("shortcut", "placed"))
+        if ref is None or not any(ways):
             return None
         key = (ref, is_regional(request.model or ""))
         if key not in self._lanes:

@@ -33,6 +33,11 @@ CHANGES = (
     ("batch=on",),
     ("model=gpt-6-sol",),
     ("model=claude-haiku-5.5", "batch"),
+    ("mark=every2",),
+    ("mark=every3:1h+end", "grace=2"),
+    ("mark=system:1h+every4+every6+end",),
+    ("mark=tools+previous:1h+end", "lookback=3"),
+    ("mark=every1+first_user", "ttl=1h"),
 )
 
 
