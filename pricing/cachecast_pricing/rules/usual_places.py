@@ -138,14 +138,13 @@ def _backwards(row: Row, steps: Sequence[int]) -> Iterator[tuple[int, int, int]]
             yield number * size, ids.item(number - 1), before
 
 
-def _multiples(steps: Sequence[int], low: int, most: int) -> Iterator[int]:
+def _multiples(steps: Sequence[int], low: int, most: int) -> Sequence[int]:
     """`low < n <= most` that are multiples of any of the steps, the largest first."""
-    if len(steps) == 1:
+    if len(steps) == 1:  # the usual case, and a range costs nothing
         (step,) = steps
-        yield from range(most // step * step, low, -step)
-        return
+        return range(most // step * step, low, -step)
     found = chain.from_iterable(range(most // step * step, low, -step) for step in steps)
-    yield from sorted(set(found), reverse=True)
+    return sorted(set(found), reverse=True)
 
 
 def _marks(rules: PlacedRules, row: Row) -> list[_Mark]:
