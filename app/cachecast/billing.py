@@ -131,7 +131,7 @@ def _batches(
 ) -> Iterator[TurnColumns | list[Request]]:
     """The columns of the columnar path, with a progress report after each batch."""
     done, total = number * trace.rows, len(billings) * trace.rows
-    for batch in trace.batches(billings[number].turn_columns()):
+    for batch in trace.batches(billings[number].turn_columns(trace.models)):
         yield turn_columns(batch)
         done += batch.num_rows
         report(name, done, total)

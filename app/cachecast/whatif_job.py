@@ -139,7 +139,8 @@ class WhatIfs:
         with without_cycle_collector():
             if trace.ours:
                 after = Billing(_after(scenario, changes), catalog, meta)
-                turns = self._turns.batches(after.turn_columns(), scenario.name, report)
+                wanted = after.turn_columns(trace.models)
+                turns = self._turns.batches(wanted, scenario.name, report)
                 fast = replay_turns(scenario, changes, turns, catalog, meta)
                 if fast is not None:
                     return fast

@@ -8,13 +8,19 @@ import pytest
 from sim.token_logs import META, built
 
 from cachecast import kept_turns
+from cachecast.billing import bills_of
 from cachecast.kept_turns import KeptTurns, read_ahead
 from cachecast.progress import nothing_to_report
+from cachecast.scenarios import scenario_of
+from cachecast.whatif_job import WhatIfs
 from cachecast_datasets.encode import batch_of
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace, open_trace
 from cachecast_datasets.turn_columns import BLOCKS, COLUMNS, TurnColumns
+from cachecast_pricing.catalog import load_catalog
+from cachecast_sim.billing import Billing
+from cachecast_sim.grouping import keys_of
 
 TURN = {
     "after_s": 20, "session": "a", "keep": 1.0, "new_blocks": 4, "tail": 3, "first_token_s": 1.0,
@@ -74,6 +80,40 @@ def test_a_log_that_was_read_to_a_part_is_not_taken_for_the_whole(tmp_path: Path
     del begun
 
     assert len(rows(turns, COLUMNS)) == 3
+
+
+@pytest.mark.parametrize("named", [("deepseek-flash", "deepseek"), ("gpt-5.1", None)])
+def test_models_whose_rules_look_at_token_blocks_are_billed_by_them(
+    tmp_path: Path, named: tuple[str, str | None]
+) -> None:
+    """Each request's own model, totals alone and with each session's, which go by two paths."""
+    model, provider = named
+    halves = built([{**TURN, "keep": 0.5, "new_blocks": 9}] * 4, system=True)
+    trace = written(tmp_path, [replace(r, model=model, provider=provider) for r in halves])
+    catalog = load_catalog()
+    scenario = scenario_of("log", catalog)
+
+    (fast,) = bills_of(trace, [scenario], catalog)
+    (slow,) = bills_of(trace, [scenario], catalog, by=keys_of("session_id"))
+    replayed = WhatIfs(trace, scenario, catalog).baseline().totals
+    assert fast.totals.usage.cache_read > 0
+    assert fast.totals.usage == slow.totals.usage == replayed.usage
+    assert fast.totals.money == slow.totals.money == replayed.money
+    assert fast.totals.misses == slow.totals.misses == replayed.misses
+
+
+def test_token_blocks_are_left_in_the_file_where_no_rule_looks_at_them(tmp_path: Path) -> None:
+    requests = [replace(r, model="claude-opus-5") for r in built([TURN] * 2, system=True)]
+    trace, catalog = written(tmp_path, requests), load_catalog()
+    assert trace.models() == {("claude-opus-5", None)}
+
+    def wanted(scenario: str) -> tuple[str, ...]:
+        asked = Billing(scenario_of(scenario, catalog), catalog, trace.meta)
+        return asked.turn_columns(trace.models)
+
+    assert BLOCKS not in wanted("log")
+    assert BLOCKS not in wanted("gpt-6-sol")
+    assert BLOCKS in wanted("claude-opus-5,mark=every2")
 
 
 def test_items_that_are_read_ahead_come_in_order_and_so_does_what_is_wrong_with_them() -> None:

@@ -109,6 +109,20 @@ def test_most_turns_of_an_ordinary_session_take_the_short_way() -> None:
     assert ordinary.usual_turns == 9
 
 
+@pytest.mark.parametrize(("tools", "reason"), [(5, "tools_changed"), (4, "system_changed")])
+def test_such_text_inside_the_tools_or_the_system_text_was_lost_as_those_changed(
+    tools: int, reason: str
+) -> None:
+    """As below: block 4 of the first prompt was not stored. If the second's tools go on to block 5,
+    or its system text behind block 4, the prompts part inside of them, and that is the reason."""
+    requests = [replace(r, tools_tokens=tools * 256) for r in built([TURN] * 2, system=True)]
+    found = billing("claude-opus-5", "mark=every3").turns()
+    assert found is not None
+    found.feed([turn_columns(batch_of(requests))])
+
+    assert found.totals.misses[reason].tokens == 256
+
+
 def test_text_behind_the_last_marker_is_missed_by_the_next_turn_for_a_reason_of_its_own() -> None:
     """Four blocks of 256 tokens a turn, and a marker at the last third one: the first turn stores
     three, which the second reads. The fourth was in the first prompt, too, but nothing was stored
