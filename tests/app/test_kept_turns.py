@@ -55,21 +55,20 @@ def test_token_blocks_come_from_the_log_each_time(tmp_path: Path) -> None:
         assert {one.token_blocks is None for one in rows(turns, COLUMNS)} == {True}
 
 
-def test_a_log_with_more_boundaries_than_may_be_kept_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("most", "tier"), [(-1, None), (2_000_000, "flex")])
+def test_a_log_is_read_again_that_has_more_boundaries_than_are_kept_or_whole_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, tier: str | None
 ) -> None:
-    """Also one that has whole requests: what a change does to them is its own."""
-    monkeypatch.setattr(kept_turns, "MOST_BOUNDARIES", -1)
-    many = KeptTurns(written(tmp_path, built([TURN] * 3, system=True)))
-    whole = [replace(one, service_tier="flex") for one in built([TURN] * 3, system=True)]
-    objects = KeptTurns(written(tmp_path, whole))
+    """What a change does to whole requests is its own."""
+    monkeypatch.setattr(kept_turns, "MOST_BOUNDARIES", most)
+    requests = [replace(one, service_tier=tier) for one in built([TURN] * 3, system=True)]
+    turns = KeptTurns(written(tmp_path, requests))
+    before = rows(turns, COLUMNS)
+    reads: list[str] = []
+    turns._trace = Recorded(turns._trace, reads)  # type: ignore[assignment]
 
-    for turns in (many, objects):
-        before = rows(turns, COLUMNS)
-        reads = list[str]()
-        turns._trace = Recorded(turns._trace, reads)  # type: ignore[assignment]
-        assert rows(turns, COLUMNS) == before
-        assert reads == ["read"]
+    assert rows(turns, COLUMNS) == before
+    assert reads == ["read"]
 
 
 def test_a_log_that_was_read_to_a_part_is_not_taken_for_the_whole(tmp_path: Path) -> None:
