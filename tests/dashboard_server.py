@@ -84,7 +84,7 @@ def wait_for(page: Page, test_id: str, number: int = 1) -> None:
     Playwright's own `wait_for` looks twice a second after a third of a second.
     """
     page.wait_for_function(
-        "([id, number]) => document.querySelectorAll(`[data-testid=\"${id}\"]`).length >= number",
+        '([id, number]) => document.querySelectorAll(`[data-testid="${id}"]`).length >= number',
         arg=[test_id, number],
         polling="raf",
     )
