@@ -1,7 +1,7 @@
 """How a page looks with nothing to show: no log yet, a refusal, work that goes on."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NoReturn
 
 import streamlit as st
@@ -13,7 +13,7 @@ _PATIENCE_S = 0.25  # a short wait shows nothing: no flicker
 _LOOK_EVERY_S = 0.4
 _LONGEST = 800  # characters of a refusal, which repeats what somebody wrote
 _DRAWING_S = 0.2
-_SEEN = "numbers drawn on"
+_SEEN = "numbers were drawn"
 
 
 def empty(title: str, sentence: str, icon: str = ":material/inbox:") -> None:
@@ -57,14 +57,13 @@ def when_done(
     return False
 
 
-def numbers_first(page: str, numbers: Sequence[str] = ()) -> None:
+def numbers_first() -> None:
     """Let the browser draw the numbers before charts come: both at once take it twice as long.
 
-    Once a session, which begins with a new or reloaded page, and again for other numbers.
+    Once a session, which begins with a new or reloaded page.
     """
-    drawn = f"{_SEEN} {page}"
-    if st.session_state.get(drawn) != tuple(numbers):
-        st.session_state[drawn] = tuple(numbers)
+    if _SEEN not in st.session_state:
+        st.session_state[_SEEN] = True
         time.sleep(_DRAWING_S)
 
 

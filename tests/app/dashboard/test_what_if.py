@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -16,7 +15,6 @@ import pytest
 from playwright.sync_api import Page, expect
 from streamlit.testing.v1 import AppTest
 
-from cachecast.dashboard import states
 from cachecast.dashboard.answers import Answers
 from cachecast.dashboard.folder import Folder
 from cachecast.dashboard.opened import Opened, opened
@@ -110,23 +108,6 @@ def test_a_moved_control_changes_the_charge(open_app: OpenApp, settle: Settle, l
     assert not app.exception
     assert charge(app) == ("$0.0635", "-$0.0120 (-15.9 %)")
     assert app.query_params["change"] == "ttl=1h"
-
-
-def test_new_numbers_come_before_their_charts_and_numbers_that_stand_wait_for_nothing(
-    open_app: OpenApp, settle: Settle, log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr(states, "time", SimpleNamespace(sleep=waits.append))
-    app = page_of(open_app, log)
-    waits.clear()  # the Overview's: the page opens there
-
-    app.segmented_control(key="what-if ttl").set_value("1h")
-    settle(app)
-    settle(app)
-    assert len(waits) == 1
-    app.toggle(key="what-if batch").set_value(True)
-    settle(app)
-    assert len(waits) == 2
 
 
 def test_the_address_brings_scenarios_and_controls_back(

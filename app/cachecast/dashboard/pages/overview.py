@@ -24,7 +24,7 @@ def show(page: Page) -> None:
     st.header(wording.plain(page.opened.label))
     bill = _bill(page)
     _tiles(bill)
-    numbers_first("overview")
+    numbers_first()
     st.subheader("Where the money and the tokens went")
     _classes(bill)
     if page.opened.log is not None:

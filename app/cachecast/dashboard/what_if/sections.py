@@ -11,7 +11,7 @@ from cachecast.dashboard.html_table import as_html
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.optimum import OPTIMUM, change_of
 from cachecast.dashboard.questions.what_if import change_text
-from cachecast.dashboard.states import numbers_first, when_done
+from cachecast.dashboard.states import when_done
 from cachecast.dashboard.tile import Tile
 from cachecast.dashboard.what_if import export, numbers, state, waterfalls
 from cachecast.dashboard.what_if.choices import scenario_with
@@ -27,19 +27,17 @@ BEST = "Best policy"
 def result(answer: Answer) -> None:
     """The large numbers, the way from today's bill, and who pays more."""
     with st.container(horizontal=True, gap="small"):
-        tiles = numbers.tiles(answer)
-        for tile in tiles:
+        for tile in numbers.tiles(answer):
             colour = _colour(tile)
             st.metric(
                 tile.label, tile.value, tile.delta, delta_color=colour, border=True, width=190,
-                height="stretch", help=tile.help,
+                height="stretch",                help=tile.help,
             )  # fmt: skip
     for sentence in numbers.warnings(answer):
         st.warning(wording.plain(sentence), icon=":material/info:")
     if numbers.changed(answer) is None:
         st.caption("This is the log as it is. Move a control to see what it changes.")
         return
-    numbers_first("what-if", [tile.value for tile in tiles])
     _charts(answer)
 
 
