@@ -9,7 +9,7 @@ from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
 from cachecast_datasets.turn_columns import BLOCKS, TurnColumns, turn_columns
 
-MOST_BOUNDARIES = 2_000_000  # that are kept: some 200 MB of Python numbers
+MOST_BOUNDARIES = 2_000_000  # that are kept: some 360 MB of Python numbers
 
 _T = TypeVar("_T")
 
