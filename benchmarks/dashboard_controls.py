@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from cachecast.dashboard.opened import example_path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from dashboard_server import CHROMIUM_FLAGS, Server, chromium, serving, settle
+from dashboard_server import CHROMIUM_FLAGS, Server, chromium, serving, settle, wait_for
 
 VIEW: ViewportSize = {"width": 1280, "height": 800}
 PRICE_S, SIMULATION_S = 1.0, 3.0  # the goals
@@ -139,7 +139,7 @@ def _round(
         settle(page)
         started = time.perf_counter()
         one.use(page)
-        page.get_by_test_id("stMetricDelta").first.wait_for()  # against the bill of today
+        wait_for(page, "stMetricDelta")  # against the bill of today
         taken[one.change].append(time.perf_counter() - started)
         print(f"  {one.change} {taken[one.change][-1]:.2f} s", flush=True)
 

@@ -78,6 +78,18 @@ def settle(page: Page) -> None:
     )
 
 
+def wait_for(page: Page, test_id: str, number: int = 1) -> None:
+    """Wait until that many elements of that kind are on the page, to the frame that draws them.
+
+    Playwright's own `wait_for` looks twice a second after a third of a second.
+    """
+    page.wait_for_function(
+        '([id, number]) => document.querySelectorAll(`[data-testid="${id}"]`).length >= number',
+        arg=[test_id, number],
+        polling="raf",
+    )
+
+
 def _wait_until_it_answers(server: Server) -> None:
     for _ in range(10 * _START_S):
         try:

@@ -13,7 +13,6 @@ from cachecast_datasets.accounts import stored_account
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
-from cachecast_datasets.turn_columns import COLUMNS as TURN_COLUMNS
 from cachecast_datasets.turn_columns import TurnColumns, turn_columns
 from cachecast_pricing.catalog import Catalog
 from cachecast_sim.billing import Billing
@@ -132,7 +131,7 @@ def _batches(
 ) -> Iterator[TurnColumns | list[Request]]:
     """The columns of the columnar path, with a progress report after each batch."""
     done, total = number * trace.rows, len(billings) * trace.rows
-    for batch in trace.batches(TURN_COLUMNS):
+    for batch in trace.batches(billings[number].turn_columns(trace.models)):
         yield turn_columns(batch)
         done += batch.num_rows
         report(name, done, total)

@@ -6,14 +6,13 @@ from pathlib import Path
 
 from cachecast.cycle_collector import without_cycle_collector
 from cachecast.fleet_file import FilesBeside, check_fleet, load_fleet
+from cachecast.kept_turns import KeptTurns
 from cachecast.progress import Report, nothing_to_report
 from cachecast.simulating import check_served, serve
 from cachecast.simulating_logs import Progress, requests_of
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
-from cachecast_datasets.turn_columns import COLUMNS as TURN_COLUMNS
-from cachecast_datasets.turn_columns import TurnColumns, turn_columns
 from cachecast_pricing.catalog import Catalog
 from cachecast_sim.billing import Billing
 from cachecast_sim.fleet.log_jobs import KeptJobs
@@ -63,9 +62,14 @@ def changes_of(text: str, catalog: Catalog) -> list[Change] | Path:
 
 
 class WhatIfs:
-    """A log under a scenario, whose changes are asked for one by one; its baseline runs once."""
+    """A log under a scenario, whose changes are asked for one by one; its baseline runs once.
 
-    def __init__(self, trace: Trace, scenario: Scenario, catalog: Catalog) -> None:
+    `turns` are those of the trace, where others keep them too.
+    """
+
+    def __init__(
+        self, trace: Trace, scenario: Scenario, catalog: Catalog, turns: KeptTurns | None = None
+    ) -> None:
         self.scenario = scenario
         self._trace = trace
         self._catalog = catalog
@@ -73,6 +77,7 @@ class WhatIfs:
         self._sessions: dict[str, SessionKey] | None = None
         self._known: dict[str, Replay] = {}
         self._kept: KeptJobs | None = None
+        self._turns = KeptTurns(trace) if turns is None else turns
 
     def remember(self, text: str, made: Replay) -> None:
         """`made` is this log under that `--change`, which then need not be replayed again.
@@ -133,7 +138,9 @@ class WhatIfs:
         trace, catalog, meta = self._trace, self._catalog, self._trace.meta
         with without_cycle_collector():
             if trace.ours:
-                turns = _batches(trace, scenario.name, report)
+                after = Billing(_after(scenario, changes), catalog, meta)
+                wanted = after.turn_columns(trace.models)
+                turns = self._turns.batches(wanted, scenario.name, report)
                 fast = replay_turns(scenario, changes, turns, catalog, meta)
                 if fast is not None:
                     return fast
@@ -178,14 +185,6 @@ def _after(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
 def _part(report: Report, number: int, parts: int) -> Report:
     """The progress of one part of several equally long ones."""
     return lambda what, done, total: report(what, number * total + done, parts * total)
-
-
-def _batches(trace: Trace, name: str, report: Report) -> Iterator[TurnColumns | list[Request]]:
-    done = 0
-    for batch in trace.batches(TURN_COLUMNS):
-        report(name, done, trace.rows)
-        yield turn_columns(batch)
-        done += batch.num_rows
 
 
 def _requests(

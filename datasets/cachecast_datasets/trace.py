@@ -1,7 +1,7 @@
 """A cachecast Parquet, opened for streaming."""
 
 from collections.abc import Collection, Iterator
-from itertools import compress
+from itertools import compress, repeat
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from cachecast_datasets.accounts import without_accounts
 from cachecast_datasets.boundaries import TokenBoundaryTracker, boundaries_of
 from cachecast_datasets.checks import CHEAP, RowChecker
 from cachecast_datasets.conform import check_columns, conformed, readable
-from cachecast_datasets.decode import requests_of
+from cachecast_datasets.decode import requests_of, scalars
 from cachecast_datasets.duplicates import duplicate_ids
 from cachecast_datasets.errors import Bad, at, at_row, refuse
 from cachecast_datasets.request import Request
@@ -32,6 +32,7 @@ _FOR_BOUNDARIES = (
 )  # fmt: skip
 
 _EVIDENCE = ("blocks", "boundaries", "token_blocks", "token_ids")
+_NAMES = ("model", "provider")
 _ONLY_IF_ASKED = {"token_ids", "output_token_ids"}  # large, and no rule reads them
 
 
@@ -48,6 +49,7 @@ class Trace:
         self.imported: ImportSummary | None = None
         self._exact = False  # SCHEMA's own types throughout, boundaries among them
         self._prompts: npt.NDArray[np.bool_] | None = None
+        self._models: frozenset[tuple[str | None, str | None]] | None = None
         source = str(path)
         with self._file() as file:
             self._schema = file.schema_arrow
@@ -118,6 +120,24 @@ class Trace:
                 sound = self._with_boundaries(sound, kept, bad)
             kept_columns = sound if len(names) == len(asked) else sound.select(asked)
             yield without_accounts(cleaned(kept_columns), self.ours)
+
+    def models(self) -> frozenset[tuple[str | None, str | None]]:
+        """Each (model, provider) that a request of the log names."""
+        if self._models is None:
+            found: set[tuple[str | None, str | None]] = set()
+            for batch in self.batches(_NAMES):
+                there, rows = batch.schema.names, batch.num_rows
+                found.update(
+                    zip(
+                        *(
+                            scalars(batch.column(name)) if name in there else repeat(None, rows)
+                            for name in _NAMES
+                        ),
+                        strict=True,
+                    )
+                )
+            self._models = frozenset(found)
+        return self._models
 
     def _conformed(
         self, names: list[str], bad: Bad

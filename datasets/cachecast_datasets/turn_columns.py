@@ -1,8 +1,11 @@
 """A batch of a log that knows only token blocks, as plain lists: for the columnar path."""
 
+from copy import copy
 from itertools import repeat
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from cachecast_datasets.decode import repeated_strings, requests_of, scalars
@@ -19,14 +22,19 @@ _MUST_BE_ABSENT = (
     "observed",
 )  # fmt: skip
 COLUMNS: tuple[str, ...] = (*_SCALARS, *_MUST_BE_ABSENT, "boundaries")
+BLOCKS = "token_blocks"  # beside COLUMNS, where rules look at single blocks
 
 
 class TurnColumns:
-    """Parallel lists, one item a request; boundaries as flat lists from `starts` to `ends`."""
+    """Parallel lists, one item a request; boundaries as flat lists from `starts` to `ends`.
+
+    `blocks` are the ids of all token blocks where they were read, those of a row from one of
+    `block_offsets` to the next; rows in `blockless` have null.
+    """
 
     __slots__ = (
-        *_SCALARS, "arrival_us", "ends", "hashes", "ids", "names", "positions", "rows", "starts",
-        "tokens",
+        *_SCALARS, "arrival_us", "block_offsets", "blockless", "blocks", "ends", "hashes", "ids",
+        "names", "positions", "rows", "starts", "tokens",
     )  # fmt: skip
 
     rows: int
@@ -52,6 +60,29 @@ class TurnColumns:
     hashes: list[int]
     names: list[str]
     positions: list[int | None]
+    blocks: npt.NDArray[np.uint64] | None
+    block_offsets: list[int]
+    blockless: frozenset[int]
+
+    def token_blocks(self, row: int) -> npt.NDArray[np.uint64] | None:
+        """The ids of the row's token blocks; None if it has none, or they were not read."""
+        if self.blocks is None or row in self.blockless:
+            return None
+        return self.blocks[self.block_offsets[row] : self.block_offsets[row + 1]]
+
+    def with_blocks(self, column: pa.ListArray) -> "TurnColumns":
+        """The same rows with their token blocks, which `column` holds."""
+        made = copy(self)
+        made.blocks = column.values.to_numpy()
+        made.block_offsets = column.offsets.to_numpy().tolist()
+        made.blockless = frozenset(np.flatnonzero(column.is_null()).tolist())
+        return made
+
+    def without_blocks(self) -> "TurnColumns":
+        """The same rows without their token blocks, which are most of what they take."""
+        made = copy(self)
+        made.blocks, made.block_offsets = None, []
+        return made
 
     def request_id(self, row: int) -> str:
         """The id of the row: few are asked for."""
@@ -66,11 +97,13 @@ class TurnColumns:
         made.boundaries = Boundaries(
             self.tokens[span], self.hashes[span], self.names[span], self.positions[span]
         )
+        made.token_blocks = self.token_blocks(row)
         return made
 
 
 def turn_columns(batch: pa.RecordBatch) -> TurnColumns | list[Request]:
-    """The batch (with COLUMNS) as lists; as Requests if one of its rows needs a whole one."""
+    """The batch (with COLUMNS, maybe BLOCKS) as lists; as Requests if one of its rows needs a
+    whole one."""
     present: dict[str, Any] = {
         name: column
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
@@ -82,7 +115,7 @@ def turn_columns(batch: pa.RecordBatch) -> TurnColumns | list[Request]:
     if boundaries.null_count or prompts.null_count:
         return list(requests_of(batch))
     made = TurnColumns()
-    made.rows = batch.num_rows
+    made.rows, made.blocks = batch.num_rows, None
     made.ids = present["request_id"]
     made.arrival_us = scalars(present["arrival"])
     for name in _SCALARS:
@@ -98,4 +131,4 @@ def turn_columns(batch: pa.RecordBatch) -> TurnColumns | list[Request]:
     positions = struct.field("position")
     unknown = positions.null_count == len(positions)
     made.positions = list(repeat(None, len(positions))) if unknown else scalars(positions)
-    return made
+    return made.with_blocks(batch.column(BLOCKS)) if BLOCKS in batch.schema.names else made

@@ -1,11 +1,13 @@
 """One scenario over one log: the whole main job, as a stream of ledger rows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 from cachecast_datasets.errors import RequestLacks
 from cachecast_datasets.log_meta import LogMeta
 from cachecast_datasets.request import Request
+from cachecast_datasets.turn_columns import BLOCKS
+from cachecast_datasets.turn_columns import COLUMNS as TURN_COLUMNS
 from cachecast_pricing.catalog import Catalog
 from cachecast_pricing.model_ids import ModelRef, is_regional
 from cachecast_pricing.rates import ClassPrices
@@ -27,6 +29,8 @@ _ALWAYS = (
     "tools_tokens", "system_tokens", "first_token_s", "end_s", "observed", "status",
 )  # fmt: skip
 _RUN_FAMILIES = ("interval", "units")  # these look at runs of token blocks
+
+ModelName = tuple[str | None, str | None]  # as a log names a request's model, and its provider
 
 
 class Billing:
@@ -52,11 +56,21 @@ class Billing:
         model = self.scenario.model
         if self.counts_only:
             return False
-        if model is None or steps_of(self.scenario.settings.mark):
-            return True
-        return has_rules(model.provider) and (
-            family_of(model.provider, model.model) in _RUN_FAMILIES
-        )
+        return model is None or self._places_at_blocks() or _looks_at_runs(model)
+
+    def turn_columns(self, models_of: Callable[[], Iterable[ModelName]]) -> tuple[str, ...]:
+        """The columns of the log that the columnar path reads, `models_of` being the log's models.
+
+        Token blocks are most of a log: they are read where a rule looks at them.
+        """
+        looks = self._places_at_blocks()
+        if not looks and self.scenario.model is None and self.meta.evidence == "token_blocks":
+            found = (self.pricer.catalog.find(*named) for named in models_of())
+            looks = any(ref is not None and _looks_at_runs(ref) for ref in found)
+        return (*TURN_COLUMNS, BLOCKS) if looks else TURN_COLUMNS
+
+    def _places_at_blocks(self) -> bool:
+        return bool(steps_of(self.scenario.settings.mark))
 
     def rows(self, requests: Iterable[Request]) -> Iterator[LedgerRow]:
         """Every request of the log, in its order, with usage, reasons and charges."""
@@ -81,6 +95,7 @@ class Billing:
             self.pricer,
             self.scenario.settings.first_token_s,
             self._marks_assumed(),
+            self._places_at_blocks(),
         )
         return self.world
 
@@ -88,7 +103,8 @@ class Billing:
         """The short way of usual turns of the request's model; one for each model."""
         assert self.rulebook is not None  # the log has more than counts
         ref, rules = self.pricer.model_of(request), self.rulebook.rules_of(request)
-        if ref is None or not getattr(rules, "shortcut", False):
+        ways = (getattr(rules, way, False) for way in ("shortcut", "placed"))
+        if ref is None or not any(ways):
             return None
         key = (ref, is_regional(request.model or ""))
         if key not in self._lanes:
@@ -160,6 +176,10 @@ class Billing:
             return "prices of each request's own arrival"
         why = "" if self.scenario.on is not None else ", the newest day of the catalogue"
         return f"prices of {self.pricer.fixed_on.date()}{why}"
+
+
+def _looks_at_runs(ref: ModelRef) -> bool:
+    return has_rules(ref.provider) and family_of(ref.provider, ref.model) in _RUN_FAMILIES
 
 
 def _complete(prices: ClassPrices) -> bool:

@@ -5,18 +5,18 @@ events or ledger rows; everything else takes the ordinary way. A property test h
 both paths equal.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
 from cachecast_datasets.request import Request
 from cachecast_datasets.turn_columns import TurnColumns
 from cachecast_pricing.charge import charge, without_cache
 from cachecast_pricing.rates import ClassPrices
-from cachecast_pricing.rules.next_turn import UsualRules
+from cachecast_pricing.rules.next_turn import TokenBlocks, UsualRules
 from cachecast_pricing.rules.reasons import Segment
 from cachecast_pricing.rules.store import EntryStore, Plan
 from cachecast_pricing.usage import Usage
-from cachecast_sim.ledger import miss_costs, row_of
+from cachecast_sim.ledger import Miss, miss_costs, row_of
 from cachecast_sim.pricer import Moment, Pricer
 from cachecast_sim.provider import Desk, Outcome, RulesOf, Waiting, first_token_us
 from cachecast_sim.sessions import SessionKey, session_key, session_of
@@ -36,9 +36,9 @@ class Lane:
     def __init__(self, rules: UsualRules, moment: Moment) -> None:
         self.rules = rules
         self.bands = moment.bands
-        # per price band: requests, fresh, read, written short, written long, output, and how many
-        # requests had new text and how many a tail
-        self.sums = [[0] * 8 for _ in moment.bands]
+        # per price band: requests, fresh, read, written short, written long, output, how many
+        # requests had new text, a tail, unstored text, and that text as written short and long
+        self.sums = [[0] * 11 for _ in moment.bands]
         self.unit_prices = [_unit_prices(prices) for _, prices in moment.bands]
 
 
@@ -59,6 +59,7 @@ class TurnWorld:
         pricer: Pricer,
         first_token_s: float | None,
         marks_assumed: bool = False,
+        looks_at_blocks: bool = False,
     ) -> None:
         self.totals = Totals()
         self.sessions: dict[SessionKey, int] | None = None
@@ -67,6 +68,7 @@ class TurnWorld:
         self._lanes: dict[tuple[str | None, str | None], Lane | None] = {}
         self._pricer = pricer
         self._marks_assumed = marks_assumed
+        self._looks_at_blocks = looks_at_blocks
         # a heap by first token; of a usual turn with the store that it writes to
         self._waiting: list[tuple[int, int, Plan | Waiting, EntryStore | None]] = []
         self._arrived = 0
@@ -101,6 +103,7 @@ class TurnWorld:
         return self._lanes[key]
 
     def _turns(self, columns: TurnColumns) -> None:
+        assert columns.blocks is not None or not self._looks_at_blocks, "see turn_columns"
         lanes = self._lanes
         fixed_s, estimated = self.desk.first_token_s, 0
         rows = zip(
@@ -121,7 +124,10 @@ class TurnWorld:
                 continue
             rules = lane.rules
             key = (owner if owner is not None else hashed, model, host, None)
-            plan = rules.usual(rules.memory.scope_of(key), session, columns, a, b, total, now)
+            blocks = _blocks(columns, row) if rules.placed else None
+            plan = rules.usual(
+                rules.memory.scope_of(key), session, columns, a, b, total, now, blocks
+            )
             if plan is None:
                 self._ordinary(columns.request(row))
                 continue
@@ -132,15 +138,15 @@ class TurnWorld:
                 heappush(self._waiting, (now + delay, self._arrived, plan, rules.store))
             else:
                 rules.store.write(plan, now)
-            paid = self._count(lane, plan.usage, total, columns.output_tokens[row])
+            paid = self._count(lane, plan, total, columns.output_tokens[row])
             if self.sessions is not None:
                 own = "" if session is not None else columns.request_id(row)
                 self._pay(session_of(key[0], session, own), paid)
         self.desk.estimated_first_tokens += estimated
 
-    def _count(self, lane: Lane, usage: Usage, total: int, output: int | None) -> int:
+    def _count(self, lane: Lane, plan: Plan, total: int, output: int | None) -> int:
         """One more usual turn; the picounits that it costs."""
-        fresh, read, short, half, hour, half_day, _, _ = usage
+        fresh, read, short, half, hour, half_day, _, _ = plan.usage
         band = 0
         while total < lane.bands[band][0]:
             band += 1
@@ -153,8 +159,12 @@ class TurnWorld:
         sums[3] += short + half
         sums[4] += hour + half_day
         sums[5] += output or 0
-        sums[6] += short + half + hour + half_day > 0
+        unstored = plan.unstored_tokens
+        sums[6] += short + half + hour + half_day > unstored
         sums[7] += fresh > 0
+        if unstored:  # all that such a turn writes is of one class
+            sums[8] += 1
+            sums[10 if hour + half_day else 9] += unstored
         prices = lane.unit_prices[band]
         return (
             fresh * prices[0] + read * prices[1] + (short + half) * prices[2]
@@ -203,23 +213,46 @@ class TurnWorld:
 
     def _add_lane(self, lane: Lane) -> None:
         for (_, prices), sums in zip(lane.bands, lane.sums, strict=True):
-            requests, fresh, read, short, long, output, with_new, with_tail = sums
+            requests, fresh, read, short, long, output, with_new, with_tail, *unstored = sums
             if not requests:
                 continue
             if prices.cache_write_5m is not None:
                 usage = Usage(fresh, read, short, 0, long, 0, 0, output)
             else:
                 usage = Usage(fresh, read, 0, short, 0, long, 0, output)
-            segments = (
-                Segment(read, read + short + long, "new_content"),
-                Segment(read + short + long, usage.prompt_tokens, "block_rounding"),
-            )
-            costs = miss_costs(usage, segments, prices)
+            misses = _misses(usage, unstored, prices)
             self.totals.add_many(
                 requests, usage, charge(usage, prices), without_cache(usage, prices),
-                zip(costs, (with_new, with_tail), strict=True),
+                zip(misses, (unstored[0], with_new, with_tail), strict=True),
                 long_context=prices is not lane.bands[-1][1],
             )  # fmt: skip
+
+
+def _blocks(columns: TurnColumns, row: int) -> TokenBlocks:
+    tools, system = columns.tools_tokens[row], columns.system_tokens[row]
+    head = None if tools is None and system is None else (tools or 0) + (system or 0)
+    return TokenBlocks(columns.token_blocks(row), columns.token_block_size[row], head)
+
+
+def _misses(usage: Usage, unstored: Sequence[int], prices: ClassPrices) -> list[Miss]:
+    """What many usual turns did not read: text of earlier prompts that nothing was stored of, new
+    text and the rounding of the last block. Either text is written for a long or a short life."""
+    _, short, long = unstored
+    at, segments = usage.cache_read, []
+    written = usage.cache_write_1h + usage.cache_write_12h  # the long lives come first
+    for part, whole in ((long, written), (short, usage.cache_write - written)):
+        segments.append(Segment(at, at + part, "unknown"))
+        segments.append(Segment(at + part, at + whole, "new_content"))
+        at += whole
+    segments.append(Segment(at, usage.prompt_tokens, "block_rounding"))
+    *texts, tail = miss_costs(usage, segments, prices)
+    return [_both(texts[0], texts[2]), _both(texts[1], texts[3]), tail]
+
+
+def _both(one: Miss, other: Miss) -> Miss:
+    assert one.cost is not None, "a lane has every price that a usual turn needs"
+    assert other.cost is not None
+    return Miss(one.reason, one.tokens + other.tokens, one.cost + other.cost)
 
 
 def _unit_prices(prices: ClassPrices) -> tuple[int, int, int, int, int]:

@@ -24,7 +24,9 @@ SCENARIOS = (
     ("claude-opus-5", "mark=system+last,lookback=3"), ("claude-opus-4.6", "grace=2"),
     ("claude-haiku-5.5", "first_token=0"), ("gpt-6-sol", ""), ("gpt-6-sol", "mark=last"),
     ("gpt-6-sol", "overflow=2"), ("gpt-6-sol", "first_token=3"),
-    ("gpt-6.1-terra", ""),
+    ("gpt-6.1-terra", ""), ("claude-opus-5", "mark=every2"),
+    ("claude-haiku-5.5", "mark=every3+end"),
+    ("claude-opus-5", "mark=system:1h+every2:5m,lookback=3"),
 )  # fmt: skip
 
 
@@ -89,13 +91,15 @@ def test_the_shortcut_for_usual_turns_gives_the_outcomes_of_the_general_path(
     assert slow == fast
 
 
+TURN = {
+    "after_s": 20, "session": "a", "keep": 1.0, "new_blocks": 4, "tail": 3,
+    "first_token_s": 1.0, "end_s": 5.0, "model": "m1", "typed": True,
+}  # fmt: skip
+
+
 def test_most_turns_of_an_ordinary_session_take_the_short_way() -> None:
     """Else the property tests above would compare the general path with itself."""
-    one = {
-        "after_s": 20, "session": "a", "keep": 1.0, "new_blocks": 4, "tail": 3,
-        "first_token_s": 1.0, "end_s": 5.0, "model": "m1", "typed": True,
-    }  # fmt: skip
-    requests = built([one] * 10, system=True)
+    requests = built([TURN] * 10, system=True)
     ordinary = billing("claude-opus-5", "").turns()
     assert ordinary is not None
     ordinary.feed([turn_columns(batch_of(requests))])
@@ -103,3 +107,37 @@ def test_most_turns_of_an_ordinary_session_take_the_short_way() -> None:
     # the first is a cold start; every later one is a usual turn, and none has a second reason
     assert {"cold_start", "new_content", "block_rounding"} == set(ordinary.totals.misses)
     assert ordinary.usual_turns == 9
+
+
+@pytest.mark.parametrize(("tools", "reason"), [(5, "tools_changed"), (4, "system_changed")])
+def test_such_text_inside_the_tools_or_the_system_text_was_lost_as_those_changed(
+    tools: int, reason: str
+) -> None:
+    """As below: block 4 of the first prompt was not stored. If the second's tools go on to block 5,
+    or its system text behind block 4, the prompts part inside of them, and that is the reason."""
+    requests = [replace(r, tools_tokens=tools * 256) for r in built([TURN] * 2, system=True)]
+    found = billing("claude-opus-5", "mark=every3").turns()
+    assert found is not None
+    found.feed([turn_columns(batch_of(requests))])
+
+    assert found.totals.misses[reason].tokens == 256
+
+
+def test_text_behind_the_last_marker_is_missed_by_the_next_turn_for_a_reason_of_its_own() -> None:
+    """Four blocks of 256 tokens a turn, and a marker at the last third one: the first turn stores
+    three, which the second reads. The fourth was in the first prompt, too, but nothing was stored
+    there; the second's own marker stands at its sixth, with two blocks and 3 tokens behind it."""
+    requests = built([TURN] * 2, system=False)
+    found = billing("claude-opus-5", "mark=every3").turns()
+    assert found is not None
+    found.feed([turn_columns(batch_of(requests))])
+
+    misses = {name: (one.requests, one.tokens) for name, one in found.totals.misses.items()}
+    assert found.usual_turns == 1
+    assert found.totals.usage.cache_read == 3 * 256
+    assert misses == {
+        "cold_start": (1, 3 * 256),
+        "unknown": (1, 1 * 256),
+        "new_content": (1, 2 * 256),
+        "block_rounding": (2, 256 + 3 + 2 * 256 + 3),
+    }

@@ -12,7 +12,7 @@ from cachecast.dashboard.ahead import OPENING, Ahead, running
 from cachecast.dashboard.fingerprint import fingerprint
 from cachecast.dashboard.folder import Folder
 from cachecast.dashboard.opened import Opened, open_input
-from cachecast.dashboard.work import Answer, Work, Workshop
+from cachecast.dashboard.work import Answer, Task, Work, Workshop
 from cachecast.progress import Report
 
 Arguments = tuple[str, ...]
@@ -51,12 +51,10 @@ class Answers:
         key = (OPENING, str(path), label, _stamp(path))
 
         def work(report: Report) -> Answer:
-            return self._from_ahead(OPENING, path, (), report) or open_input(
-                path, label, self.folder, report
-            )
+            return open_input(path, label, self.folder, report)
 
         self._forget_if_deleted(key, "log")
-        return self.workshop.start(key, work)
+        return self.workshop.start(key, work, elsewhere=self._ahead_of(OPENING, path, ()))
 
     def read_anew(self, path: Path, label: str) -> None:
         """Forget what a log was: the next `open` reads it again, also where only a file deep in a
@@ -71,12 +69,11 @@ class Answers:
         name = _name(question, about, arguments)
 
         def work(report: Report) -> Answer:
-            return self._from_ahead(question.name, about.source, arguments, report) or worked_out(
-                question, about, arguments, self.folder, report
-            )
+            return worked_out(question, about, arguments, self.folder, report)
 
         self._forget_if_deleted(name, "path")
-        return self.workshop.start(name, work, behind=behind)
+        elsewhere = self._ahead_of(question.name, about.source, arguments)
+        return self.workshop.start(name, work, behind=behind, elsewhere=elsewhere)
 
     def _forget_if_deleted(self, key: Hashable, file: str) -> None:
         """Forget an answer whose file somebody has deleted: it is worked out anew."""
@@ -88,8 +85,10 @@ class Answers:
         elif file == "path":
             self.folder.used(Path(answer[file]))
 
-    def _from_ahead(self, name: str, path: Path, asked: Arguments, report: Report) -> Answer | None:
-        return self._ahead.answer(name, path, asked, report) if self._ahead is not None else None
+    def _ahead_of(self, name: str, path: Path, asked: Arguments) -> Task | None:
+        """Waiting for the other process, if there is one: it may work on that."""
+        ahead = self._ahead
+        return None if ahead is None else lambda report: ahead.answer(name, path, asked, report)
 
     def empty(self) -> None:
         """Empty the folder and forget all answers."""

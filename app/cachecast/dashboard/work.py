@@ -19,6 +19,9 @@ _PAUSE_S = 0.02  # how often work behind looks whether it may go on
 log = logging.getLogger(__name__)
 
 
+Task = Callable[[Report], Answer | None]
+
+
 class _Cancelled(Exception):
     """The person wants the work no more."""
 
@@ -63,8 +66,12 @@ class Work:
         """Whether it ended within that time."""
         return self._ended.wait(seconds)
 
-    def run(self, function: Callable[[Report], Answer], may_go_on: Callable[[], bool]) -> None:
-        """Do it. While `may_go_on` says no, it rests at its next report."""
+    def run(self, function: Task, may_go_on: Callable[[], bool] = lambda: True) -> bool:
+        """Do it; whether it ended: with None for an answer it is left to somebody else.
+
+        While `may_go_on` says no, it rests at its next report.
+        """
+        ended = True
 
         def report(what: str, done: int, total: int) -> None:
             self.doing, self.done, self.total = what, done, total
@@ -77,7 +84,8 @@ class Work:
             report("", 0, 0)
             self.state = "running"
             self.answer = function(report)
-            self.state = "done"
+            ended = self.answer is not None
+            self.state = "done" if ended else "waiting"
         except _Cancelled:
             self.state = "cancelled"
         except BadInput as problem:
@@ -85,7 +93,9 @@ class Work:
         except Exception as problem:  # a fault of ours: said on the page, told in the server's log
             self.problem, self.state = fault(problem), "failed"
         finally:
-            self._ended.set()
+            if ended:
+                self._ended.set()
+        return ended
 
 
 def fault(problem: Exception) -> str:
@@ -102,7 +112,8 @@ class Workshop:
     """Starts each piece of work once and remembers it by its key.
 
     Work in front (somebody waits for it) and work behind each have a lane, one piece at a time;
-    what runs behind rests while something in front runs or waits for its turn.
+    what runs behind rests while something in front runs or waits for its turn. What is waited for
+    while somebody else works it out takes no lane.
     """
 
     def __init__(self) -> None:
@@ -112,9 +123,17 @@ class Workshop:
         self._in_front = 0
 
     def start(
-        self, key: Hashable, function: Callable[[Report], Answer], *, behind: bool = False
+        self,
+        key: Hashable,
+        function: Callable[[Report], Answer],
+        *,
+        behind: bool = False,
+        elsewhere: Task | None = None,
     ) -> Work:
-        """The work of that key, started now if it is new or was abandoned."""
+        """The work of that key, started now if it is new or was abandoned.
+
+        `elsewhere` waits for the answer of another process; None: it has none.
+        """
         with self._lock:
             work = self._known.get(key)
             if work is not None and (work.answer is not None or not work.abandoned):
@@ -123,8 +142,9 @@ class Workshop:
             work = self._known[key] = Work()
             self._in_front += not behind
         thread = threading.Thread(
-            target=self._run, args=(work, function, behind), daemon=True, name=f"work {key!r:.60}"
-        )
+            target=self._run, args=(work, function, behind, elsewhere), daemon=True,
+            name=f"work {key!r:.60}",
+        )  # fmt: skip
         thread.start()
         return work
 
@@ -157,12 +177,20 @@ class Workshop:
         for work in works:
             work.wait()
 
-    def _run(self, work: Work, function: Callable[[Report], Answer], behind: bool) -> None:
+    def _run(
+        self,
+        work: Work,
+        function: Callable[[Report], Answer],
+        behind: bool,
+        elsewhere: Task | None,
+    ) -> None:
         lane = self._lanes[behind]
         try:
+            if elsewhere is not None and work.run(elsewhere):
+                return
             while not lane.acquire(timeout=_PAUSE_S):
                 if work.cancelled:  # it need not wait for its turn to end
-                    work.run(function, lambda: True)
+                    work.run(function)
                     return
             try:
                 work.run(function, lambda: not (behind and self._in_front))

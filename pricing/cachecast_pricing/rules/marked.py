@@ -11,12 +11,13 @@ from cachecast_datasets.request import Request
 from cachecast_pricing.rules.explain import explain, held_index
 from cachecast_pricing.rules.markers import MARK_NOTES, Marks, anthropic_marks
 from cachecast_pricing.rules.memory import Scope
-from cachecast_pricing.rules.next_turn import BoundaryLists, usual_hit, usual_match
+from cachecast_pricing.rules.next_turn import BoundaryLists, TokenBlocks, usual_hit, usual_match
 from cachecast_pricing.rules.places import place_marks, places_of, steps_of
 from cachecast_pricing.rules.prompt import Prompt
 from cachecast_pricing.rules.protocol import Match, Setup
 from cachecast_pricing.rules.settings import TTL_US
 from cachecast_pricing.rules.store import EntryStore, Plan, below_minimum, not_requested, refusal
+from cachecast_pricing.rules.usual_places import Row, usual_at_places
 from cachecast_pricing.usage import Usage
 
 
@@ -37,6 +38,7 @@ class MarkedBoundaries:
         self.places = places_of(self.policy)
         self.grid = steps_of(self.policy)
         self.shortcut = self.policy in ("auto", "last", "system+last")
+        self.placed = bool(self.places)
         self.key_settings = [
             s for s in facts.setting if settings.tool_choice or s.name != "tool_choice"
         ]
@@ -87,8 +89,11 @@ class MarkedBoundaries:
         end: int,
         total: int,
         now_us: int,
+        blocks: TokenBlocks | None = None,
     ) -> Plan | None:
         """See UsualRules."""
+        if blocks is not None:
+            return usual_at_places(self, scope, Row(lists, first, end, blocks), total, now_us)
         settings = self.settings
         found = usual_hit(
             self.memory, scope, lists, first, end, self.minimum, settings.lookback, now_us

@@ -4,7 +4,10 @@ On logs that know only token blocks most requests are of this kind, and nothing 
 general path. Whatever is unusual goes there; property tests hold both equal.
 """
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from cachecast_datasets.request import Request
 from cachecast_pricing.rules.memory import Memory, Scope
@@ -38,6 +41,17 @@ class BoundaryLists(Protocol):
     def positions(self) -> list[int | None]:
         """Content blocks up to there, None if unknown."""
         ...
+
+
+class TokenBlocks(NamedTuple):
+    """A prompt's token blocks of `size` tokens; `ids` None: they were not read.
+
+    `head_tokens` are those of the tools and the system text, None if the log knows neither.
+    """
+
+    ids: npt.NDArray[np.uint64] | None
+    size: int | None
+    head_tokens: int | None
 
 
 def usual_hit(
@@ -87,11 +101,15 @@ def usual_explanation(read: int, limit: int, total: int) -> Explanation:
 
 
 class UsualRules(CacheRules, Protocol):
-    """Rules that offer the shortcut for usual next turns."""
+    """Rules that offer the shortcut for usual next turns.
+
+    `placed`: only if they are told of token blocks, since markers may stand at any of them.
+    """
 
     memory: Memory
     store: EntryStore
     shortcut: bool
+    placed: bool
 
     def usual(
         self,
@@ -102,6 +120,7 @@ class UsualRules(CacheRules, Protocol):
         end: int,
         total: int,
         now_us: int,
+        blocks: TokenBlocks | None = None,
     ) -> Plan | None:
         """The plan of a usual next turn, announced and remembered; None for any other request.
 

@@ -13,12 +13,13 @@ class Plan:
     `writes` = (key, tokens, ttl_us), `entries` their entries once announced; `output` likewise, for
     the entry at the end of the output, readable once the response has ended at `end_us`. `path` is
     the prompt's run in the prefix tree, which then lives until `path_expiry_us`. `busy`: the
-    request stands beyond 15 in its minute.
+    request stands beyond 15 in its minute. `unstored_tokens` behind the hit of a usual turn were in
+    an earlier prompt, which stored nothing there.
     """
 
     __slots__ = (
         "busy", "end_us", "entries", "hit", "output", "path", "path_expiry_us", "scope",
-        "start_us", "usage", "writes",
+        "start_us", "unstored_tokens", "usage", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -40,6 +41,7 @@ class Plan:
         self.path: Path | None = None
         self.path_expiry_us = start_us
         self.busy = False
+        self.unstored_tokens = 0
 
 
 class EntryStore:

@@ -13,6 +13,7 @@ from cachecast_pricing.rules.memory import Scope
 from cachecast_pricing.rules.next_turn import (
     ANY_POSITION,
     BoundaryLists,
+    TokenBlocks,
     usual_hit,
     usual_match,
 )  # fmt: skip
@@ -39,6 +40,8 @@ _MARK_NOTES = {
 
 class WrittenBoundaries:
     """OpenAI's cache from GPT-5.6 on, for one scenario."""
+
+    placed = False
 
     def __init__(self, setup: Setup) -> None:
         facts, settings = setup.facts, setup.settings
@@ -102,6 +105,7 @@ class WrittenBoundaries:
         end: int,
         total: int,
         now_us: int,
+        blocks: TokenBlocks | None = None,
     ) -> Plan | None:
         """See UsualRules."""
         found = usual_hit(self.memory, scope, lists, first, end, self.minimum, ANY_POSITION, now_us)

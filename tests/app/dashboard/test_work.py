@@ -143,3 +143,27 @@ def test_emptying_cancels_all_and_forgets_it() -> None:
     assert work.state == "cancelled"
     steps.go.set()
     assert done(workshop.start("key", steps)).state == "done"
+
+
+def test_what_another_process_works_out_keeps_nobody_waiting() -> None:
+    """One of its answers takes long; the lane is free meanwhile for what it does not answer."""
+    workshop, other = Workshop(), Steps()
+    awaited = workshop.start("its", Steps(), behind=True, elsewhere=other)
+    assert other.begun.wait(_LONG_S)
+
+    ours = workshop.start(
+        "ours", lambda report: {"n": 2}, behind=True, elsewhere=lambda report: None
+    )
+    assert done(ours).answer == {"n": 2}
+    assert not awaited.ended
+    other.go.set()
+    assert done(awaited).answer == {"n": 1}
+
+
+def test_waiting_for_another_process_can_be_cancelled() -> None:
+    workshop, other = Workshop(), Steps()
+    awaited = workshop.start("its", Steps(), elsewhere=other)
+    assert other.begun.wait(_LONG_S)
+
+    awaited.cancel()
+    assert done(awaited).state == "cancelled"

@@ -8,6 +8,7 @@ from cachecast.dashboard.folder import Folder
 from cachecast.dashboard.opened import Opened
 from cachecast.dashboard.what_if.fleets import fleet_of
 from cachecast.dashboard.work import Answer
+from cachecast.kept_turns import KeptTurns
 from cachecast.progress import Report
 from cachecast.scenarios import scenario_of
 from cachecast.whatif_job import FLEET, WhatIfs
@@ -46,7 +47,13 @@ def whatifs_of(about: Opened, scenario: str) -> WhatIfs:
 @lru_cache(maxsize=8)
 def _asked(key: str, trace: Trace, scenario: str) -> WhatIfs:
     """One object for a log and a scenario: its baseline is replayed once."""
-    return WhatIfs(trace, scenario_of(scenario, catalogue()), catalogue())
+    return WhatIfs(trace, scenario_of(scenario, catalogue()), catalogue(), _turns(key, trace))
+
+
+@lru_cache(maxsize=1)  # a hundred megabytes perhaps
+def _turns(key: str, trace: Trace) -> KeptTurns:
+    """The turns of the log that is open, whatever the scenario."""
+    return KeptTurns(trace)
 
 
 WHAT_IF = Question("whatif", "Replaying the log", _answer)
