@@ -68,10 +68,12 @@ class VllmServer:
         self.admitted = 0
 
     def fits(self, job: Job) -> bool:
-        """Whether the job's K and V can ever be here at once; the last token has none."""
-        tokens = job.prompt_tokens
-        if self._hand_over is None:
-            tokens += job.output_tokens - 1
+        """Whether the job's K and V can ever be in one place at once; the last token has none.
+
+        A server that only prefills asks for the output too: the one that decodes is as large, and
+        would refuse the job while its blocks wait here to be fetched.
+        """
+        tokens = job.prompt_tokens + job.output_tokens - 1
         return -(-tokens // self.block_tokens) <= self.pool.usable_blocks
 
     def submit(self, job: Job, now_ns: int) -> int | None:
