@@ -116,7 +116,8 @@ class VllmServer:
         """Somebody asks for `load` at the first boundary at that time or later. When `advance` must
         be called, if that is earlier than was said before."""
         self._look_ns = at_ns
-        return self._plan.cut(at_ns) if self._plan.busy and self._plan.chunk else None
+        plan = self._plan
+        return plan.cut(at_ns) if plan.busy and plan.ends is not None else None
 
     @property
     def jobs(self) -> int:
@@ -249,7 +250,7 @@ class VllmServer:
         if group.fills:
             self._owe(None)
         ends = self._latency.decode_ends_ns(decodes, context, steps)
-        return self._plan.stretch(now_ns, ends, self.transfers.next_ns)
+        return self._plan.stretch(now_ns, ends, self.transfers.next_ns, self._look_ns)
 
     def _go_on(self, begun: int) -> None:
         """More steps of a stretch have begun, so many in all: the blocks of them all."""

@@ -62,11 +62,15 @@ class StepPlan:
         self.started_ns, self._duration_ns = now_ns, duration_ns
         return now_ns + duration_ns
 
-    def stretch(self, now_ns: int, ends: Sequence[int], changes_ns: int | None) -> int:
-        """Decode steps that begin now; at the first end at or after `changes_ns` something joins.
-        The end of the stretch."""
+    def stretch(
+        self, now_ns: int, ends: Sequence[int], changes_ns: int | None, looked_at_ns: int
+    ) -> int:
+        """Decode steps that begin now, up to the first end at or after `changes_ns`, when something
+        joins, or `looked_at_ns` if that is to come. The end of the stretch."""
         self.busy, self.ends, self.planned, self.computed = True, ends, len(ends), 1
         self.started_ns, self.chunk = now_ns, 0
+        if looked_at_ns > now_ns:
+            self.cut(looked_at_ns)
         if changes_ns is not None:
             self.cut(changes_ns)
         return now_ns + ends[self.planned - 1]
@@ -75,7 +79,7 @@ class StepPlan:
         """Steps that begin now and each compute `chunk` tokens of one prompt, up to the first end
         at or after `looked_at_ns` if that is to come. That end; nobody can join before it. The
         blocks of none are taken yet."""
-        end_ns = self.stretch(now_ns, ends, looked_at_ns if looked_at_ns > now_ns else None)
+        end_ns = self.stretch(now_ns, ends, None, looked_at_ns)
         self.chunk, self.computed = chunk, 0
         return end_ns
 

@@ -1,0 +1,200 @@
+"""A fleet's plain vLLM servers as one engine in machine code, behind a router in Python."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from cachecast_datasets.errors import RequestFault
+from cachecast_sim.fleet.compiled import columns as at
+from cachecast_sim.fleet.compiled.kernel import matched_blocks, run_until
+from cachecast_sim.fleet.compiled.tables import LogTables, Size, run_tables, term_tables
+from cachecast_sim.fleet.gaps import GapCounts, counted, together
+from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.misses import tell_reasons
+from cachecast_sim.latency.terms import Terms
+
+OnFinish = Callable[[Job, int], None]  # (job, now_ns)
+Sample = Callable[[int, int, tuple[int, int, int]], int]
+NS = 1_000_000_000
+
+
+class View:
+    """What a router sees of one of the servers."""
+
+    def __init__(self, servers: "CompiledServers", number: int) -> None:
+        self._servers = servers
+        self._number = number
+
+    @property
+    def jobs(self) -> int:
+        """Jobs that wait or run there."""
+        return self._servers.load[self._number]
+
+    def matched_tokens(self, job: Job, now_ns: int) -> int:
+        """Prompt tokens at the front of `job` that it holds at this moment."""
+        return self._servers.matched_tokens(job)[self._number]
+
+
+class CompiledServers:
+    """All servers of a fleet, as an engine that goes from one arrival to the next at once.
+
+    `until()` is when something else happens: nothing is done beyond it. `finished` and `sample` are
+    those of the world, `stop_at_end` where the end of a job can bring the next arrival.
+    """
+
+    def __init__(
+        self, log: LogTables, size: Size, terms: Terms, finished: OnFinish, sample: Sample,
+        until: Callable[[], float], *, stop_at_end: bool,
+    ) -> None:  # fmt: skip
+        self.load = [0] * size.servers  # jobs that wait or run
+        self.views = [View(self, number) for number in range(size.servers)]
+        self._size = size
+        self._finished, self._sample, self._until = finished, sample, until
+        self._tables = run_tables(log, size)
+        self._tables.world[at.STOP_AT_END] = stop_at_end
+        self._terms = term_tables(terms, size.max_batch_tokens)
+        self._jobs: dict[int, Job] = {}  # that are here
+        self._matched: tuple[Job | None, list[int]] = (None, [])
+        self._found = np.zeros(size.servers, np.int64)
+        self._merged = counted({})
+        self._arguments = self._all_tables()
+
+    def submit(self, job: Job, now_ns: int) -> int | None:
+        """`vllm.server.submit`, to the server that the job names."""
+        server = job.server
+        assert server is not None, "the router has chosen"
+        size, tables, row = self._size, self._tables, job.index
+        tokens = job.prompt_tokens + job.output_tokens - 1
+        if -(-tokens // size.block_tokens) > size.blocks:
+            job.status = "rejected"
+            self._finished(job, now_ns)
+            return None
+        self._jobs[row] = job
+        self.load[server] += 1
+        servers = tables.servers
+        last = servers[server, at.WAITING_LAST]
+        if last == at.NONE:
+            servers[server, at.WAITING] = row
+        else:
+            tables.jobs[last, at.NEXT] = row
+        servers[server, at.WAITING_LAST] = row
+        if servers[server, at.BUSY]:
+            return None
+        tables.when[server] = now_ns
+        return now_ns
+
+    def advance(self, now_ns: int) -> int | None:
+        """All step boundaries before anything else happens. When the next one is, None if idle."""
+        self._matched = (None, [])
+        until = self._until()
+        until_ns = int(until) if until < at.NEVER else at.NEVER
+        tables = self._tables
+        world = tables.world
+        while True:
+            came_back = run_until(*self._arguments, until_ns)
+            if came_back == at.SAMPLING:
+                self._tell_load(int(world[at.SAMPLED]), int(world[at.NOW]))
+            elif came_back == at.GROW:
+                tables.grow()
+                self._arguments = self._all_tables()
+            elif came_back == at.TOO_LATE:
+                raise RequestFault(
+                    f"steps go on until {int(tables.when.min()) / NS:.3g} s after the log's zero; "
+                    "faster steps are needed"
+                )
+            if len(tables.gaps) - world[at.GAPS] <= self._size.max_seqs:
+                self._merge_gaps()
+            if came_back in (at.DONE, at.TELL) or (came_back == at.SAMPLING and world[at.TOLD]):
+                break
+        self._hear()
+        next_ns = int(tables.when.min())
+        return next_ns if next_ns < at.NEVER else None
+
+    def look_at(self, at_ns: int) -> int | None:
+        """Loads are told by `advance` itself."""
+        return None
+
+    def matched_tokens(self, job: Job) -> list[int]:
+        """Of each server: see `View`."""
+        known, found = self._matched
+        if known is not job:
+            tables = self._tables
+            matched_blocks(
+                tables.world, tables.jobs, tables.pieces, tables.residences, tables.extents,
+                job.index, self._found,
+            )  # fmt: skip
+            found = (self._found * self._size.block_tokens).tolist()
+            self._matched = (job, found)
+        return found
+
+    def counted_gaps(self) -> GapCounts:
+        """As of `VllmServer`, over all servers."""
+        self._merge_gaps()
+        return self._merged
+
+    @property
+    def preemptions(self) -> int:
+        return int(self._tables.servers[:, at.PREEMPTED].sum())
+
+    @property
+    def evicted_blocks(self) -> int:
+        return int(self._tables.servers[:, at.EVICTED].sum())
+
+    @property
+    def steps(self) -> int:
+        return int(self._tables.servers[:, at.STEPS].sum())
+
+    @property
+    def free_blocks(self) -> list[int]:
+        """Of each server."""
+        servers = self._tables.servers
+        return (servers[:, at.UNHASHED] + servers[:, at.QUEUED]).tolist()
+
+    def _all_tables(self) -> tuple[object, ...]:
+        tables = self._tables
+        return (*(getattr(tables, name) for name in tables.__slots__), *self._terms)
+
+    def _tell_load(self, server: int, now_ns: int) -> None:
+        row = self._tables.servers[server]
+        running = int(row[at.RUNNING])
+        held = int(row[at.USABLE] - row[at.UNHASHED] - row[at.QUEUED])
+        waiting = self.load[server] - running - self._ended_untold(server)
+        row[at.SAMPLE] = self._sample(server, now_ns, (waiting, running, held))
+
+    def _ended_untold(self, server: int) -> int:
+        """Jobs that have ended there at the latest boundary and still count as load."""
+        told = self._tables.told[: self._tables.world[at.TOLD]]
+        ended = told[told[:, 0] == at.ENDED, 1].tolist()
+        return sum(self._jobs[job].server == server for job in ended)
+
+    def _hear(self) -> None:
+        """What has become of jobs since it was heard of last."""
+        tables, size = self._tables, self._size
+        count = int(tables.world[at.TOLD])
+        tables.world[at.TOLD] = 0
+        for kind, number, value in tables.told[:count].tolist():
+            if kind == at.READMITTED:
+                self._jobs[number].readmission_hit_tokens.append(value)
+                continue
+            job = self._jobs.pop(number)
+            _fill_in(job, tables.jobs[number].tolist(), size.block_tokens)
+            assert job.server is not None, "the router has chosen"
+            self.load[job.server] -= 1
+            self._finished(job, value)
+
+    def _merge_gaps(self) -> None:
+        used = int(self._tables.world[at.GAPS])
+        self._tables.world[at.GAPS] = 0
+        gaps = self._tables.gaps[:used]
+        self._merged = together([self._merged, GapCounts(gaps[:, 0], gaps[:, 1])])
+
+
+def _fill_in(job: Job, row: Sequence[int], block_tokens: int) -> None:
+    """A job's results, out of its row."""
+    job.status = "ok"
+    job.generated, job.preemptions = row[at.GENERATED], row[at.PREEMPTIONS]
+    job.scheduled_ns, job.first_token_ns = row[at.SCHEDULED], row[at.FIRST_TOKEN]
+    job.end_ns = row[at.END]
+    hit = row[at.HIT]
+    job.hit_tokens = hit * block_tokens
+    tell_reasons(job, hit, row[at.HERE], row[at.SOMEWHERE], "evicted", block_tokens)
