@@ -27,13 +27,32 @@ VIEW: ViewportSize = {"width": 1280, "height": 800}
 PRICE_S, SIMULATION_S = 1.0, 3.0  # the goals
 
 
+def changed(page: Page) -> None:
+    """Wait for a scenario's numbers against the bill of today."""
+    page.get_by_test_id("stMetricDelta").first.wait_for()
+
+
+def served(page: Page) -> None:
+    """Wait for a fleet's numbers, newer than those that the page showed before."""
+    first_token = page.get_by_test_id("stMetric").filter(has_text="Time to first token")
+    first_token.first.wait_for(state="visible")
+    settle(page)
+    first_token.first.wait_for(state="visible")
+
+
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What is clicked or typed, the change that it makes, and how soon its numbers should come."""
+    """What is clicked or typed, the change that it makes, and how soon its numbers should come.
+
+    `shown` waits for them. `on` is the page; one that is `there` already stands as it was left.
+    """
 
     change: str
     goal_s: float
     use: Callable[[Page], None]
+    shown: Callable[[Page], None] = changed
+    on: str = "what-if"
+    there: bool = False
 
 
 def pick(label: str, option: str) -> Callable[[Page], None]:
@@ -70,6 +89,11 @@ def write(text: str) -> Callable[[Page], None]:
     return use
 
 
+def visit(name: str) -> Callable[[Page], None]:
+    """Go to a page of the navigation."""
+    return lambda page: page.get_by_test_id("stSidebarNav").get_by_text("Own servers").click()
+
+
 def several(*uses: Callable[[Page], None]) -> Callable[[Page], None]:
     """One after the other, as fast as the page takes it."""
 
@@ -90,6 +114,15 @@ CONTROLS = (
     Control("ttl=1h,keep-alive=3300x1", SIMULATION_S, write("ttl=1h,keep-alive=3300x1")),
     Control("ttl=1h,mark=every16", SIMULATION_S, write("ttl=1h,mark=every16")),
     Control("tenant=shared", SIMULATION_S, write("tenant=shared")),
+    Control("fleet, the first", SIMULATION_S, press("Own servers"), served),
+    Control(
+        "fleet, another router", SIMULATION_S, pick("Router", "least_loaded"), served, there=True
+    ),
+    Control("fleet, 8B", SIMULATION_S, pick("Model", "llama-3.1-8b"), served, there=True),
+    Control("servers", SIMULATION_S, visit("own-servers"), served, "overview"),
+    Control(
+        "servers, another router", SIMULATION_S, pick("Router", "least loaded"), served, there=True
+    ),
 )
 
 
@@ -135,11 +168,12 @@ def _round(
     page.goto(server.url)
     settle(page)  # what the Overview asks for is not to be in the way
     for one in controls:
-        page.goto(f"{server.url}/what-if")
+        if not one.there:
+            page.goto(f"{server.url}/{one.on}")
         settle(page)
         started = time.perf_counter()
         one.use(page)
-        page.get_by_test_id("stMetricDelta").first.wait_for()  # against the bill of today
+        one.shown(page)
         taken[one.change].append(time.perf_counter() - started)
         print(f"  {one.change} {taken[one.change][-1]:.2f} s", flush=True)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from cachecast.dashboard import kernels
 from cachecast.dashboard.ahead import Ahead
 from cachecast.dashboard.arguments import Arguments
 from cachecast.dashboard.opened import check
@@ -38,6 +39,8 @@ def launch(arguments: Arguments, host: str, port: int, browser: bool, ahead: Ahe
 
     def started() -> None:
         threading.Thread(target=_warm, args=(arguments,), daemon=True, name="warm").start()
+        compiling = (None if ahead is None else ahead.wait,)
+        threading.Thread(target=kernels.prepare, args=compiling, daemon=True, name="fleets").start()
         if browser:
             webbrowser.open(url)
 

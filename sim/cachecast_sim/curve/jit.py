@@ -1,9 +1,11 @@
 """Kernels in machine code: numba, its results kept on disk where some folder can be written."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import TypeVar, cast
 
 import numba
+import xxhash
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -18,6 +20,28 @@ def compiled(kernel: _F) -> _F:
         return cast(_F, numba.njit(cache=True, nogil=True)(kernel))
     except RuntimeError:  # neither beside the module nor in a home folder may anything be kept
         return cast(_F, numba.njit(nogil=True)(kernel))
+
+
+def part(kernel: _F) -> _F:
+    """A part of kernels that stand in other files; it is never kept by itself.
+
+    What is kept is made anew when the kernel's own file changes, or a number that it closes over:
+    `made_of` the files of its parts.
+    """
+    return cast(_F, numba.njit(nogil=True)(kernel))
+
+
+def made_of(*modules: ModuleType) -> int:
+    """A number, never 0, that changes with the code and the whole numbers of these modules."""
+    found = xxhash.xxh64()
+    for module in modules:
+        for name, value in sorted(vars(module).items()):
+            code = getattr(getattr(value, "py_func", None), "__code__", None)
+            if code is not None:
+                found.update(code.co_code + repr((name, code.co_consts, code.co_names)).encode())
+            elif isinstance(value, int):
+                found.update(repr((name, value)).encode())
+    return found.intdigest() >> 1 | 1
 
 
 def inlined(part: _F) -> _F:

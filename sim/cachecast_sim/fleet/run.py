@@ -50,7 +50,8 @@ class FleetRun:
         self.config = config
         self.totals = FleetTotals()
         self.timeline = Timeline(config.servers)
-        self.engines: Sequence[VllmServer | SglangServer | CompiledServers] = ()
+        self.engines: Sequence[VllmServer | SglangServer] = ()
+        self.machine: CompiledServers | None = None  # serves instead of them where that can be
         files = files or NoFiles()
         self.kv = kv_size(config, files)  # of one server
         self._log = LogJobs(*self.cut)
@@ -99,23 +100,29 @@ class FleetRun:
     @property
     def gaps(self) -> GapCounts:
         """Nanoseconds between two tokens of a request: how often, over all servers."""
+        if self.machine is not None:
+            return self.machine.counted_gaps()
         return together(
-            counted(engine.gaps) if self.config.fleet.engine == "sglang" else engine.counted_gaps()
+            engine.counted_gaps() if isinstance(engine, VllmServer) else counted(engine.gaps)
             for engine in self.engines
         )
 
     @property
     def preemptions(self) -> int:
-        return sum(engine.preemptions for engine in self.engines)
+        return sum(engine.preemptions for engine in self._at_work)
 
     @property
     def evicted_blocks(self) -> int:
         """Blocks that lost their content on a GPU for want of room."""
-        return sum(engine.evicted_blocks for engine in self.engines)
+        return sum(engine.evicted_blocks for engine in self._at_work)
 
     @property
     def steps(self) -> int:
-        return sum(engine.steps for engine in self.engines)
+        return sum(engine.steps for engine in self._at_work)
+
+    @property
+    def _at_work(self) -> "Sequence[VllmServer | SglangServer | CompiledServers]":
+        return self.engines if self.machine is None else [self.machine]
 
     @property
     def gpu_time_ns(self) -> int:
@@ -202,7 +209,7 @@ class FleetRun:
         )  # fmt: skip
         route = ROUTERS[fleet.router](servers.views, RouterSettings(fleet.router_balance))
         world.connect_together(servers, fleet.servers, route)
-        self.engines = [servers]
+        self.machine = servers
         return True
 
     def _connect(self) -> None:

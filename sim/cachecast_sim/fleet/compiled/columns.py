@@ -35,7 +35,8 @@ BUDGET, BESIDE, BESIDE_CONTEXT = 16, 17, 18  # of an admission that waits for la
 SAMPLE = 19  # when its load is to be told next
 UNHASHED, QUEUED, USABLE, EVICTED = 20, 21, 22, 23  # blocks
 PREEMPTED = 24
-SERVER = 25
+FILLING = 25  # its decoding jobs that fill blocks which others may find
+SERVER = 26
 
 # a run of cached blocks; rows below the number of servers are the ends of their free queues
 RESIDENCE, LOW, HIGH, USERS, LOWER = 0, 1, 2, 3, 4
@@ -65,4 +66,4 @@ ENDED, READMITTED = 0, 1  # at that time; having found so many tokens again
 TELLING = 3  # kind, job, value
 
 # why a kernel came back
-DONE, SAMPLING, TELL, GROW, TOO_LATE = 0, 1, 2, 3, 4
+DONE, SAMPLING, TELL, GROW, TOO_LATE, GO_ON = 0, 1, 2, 3, 4, 5

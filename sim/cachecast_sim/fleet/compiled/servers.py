@@ -1,13 +1,16 @@
 """A fleet's plain vLLM servers as one engine in machine code, behind a router in Python."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from cachecast_datasets.errors import RequestFault
 from cachecast_sim.fleet.compiled import columns as at
 from cachecast_sim.fleet.compiled.kernel import matched_blocks, run_until
-from cachecast_sim.fleet.compiled.tables import LogTables, Size, run_tables, term_tables
+from cachecast_sim.fleet.compiled.tables import LogTables, RunTables, Size, run_tables, term_tables
 from cachecast_sim.fleet.gaps import GapCounts, counted, together
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.misses import tell_reasons
@@ -16,6 +19,7 @@ from cachecast_sim.latency.terms import Terms
 OnFinish = Callable[[Job, int], None]  # (job, now_ns)
 Sample = Callable[[int, int, tuple[int, int, int]], int]
 NS = 1_000_000_000
+_UNSORTED = 8  # tables of gaps: 128 MB
 
 
 class View:
@@ -28,7 +32,7 @@ class View:
     @property
     def jobs(self) -> int:
         """Jobs that wait or run there."""
-        return self._servers.load[self._number]
+        return self._servers.jobs[self._number]
 
     def matched_tokens(self, job: Job, now_ns: int) -> int:
         """Prompt tokens at the front of `job` that it holds at this moment."""
@@ -46,18 +50,19 @@ class CompiledServers:
         self, log: LogTables, size: Size, terms: Terms, finished: OnFinish, sample: Sample,
         until: Callable[[], float], *, stop_at_end: bool,
     ) -> None:  # fmt: skip
-        self.load = [0] * size.servers  # jobs that wait or run
+        self.jobs = [0] * size.servers  # that wait or run on each
         self.views = [View(self, number) for number in range(size.servers)]
         self._size = size
         self._finished, self._sample, self._until = finished, sample, until
         self._tables = run_tables(log, size)
         self._tables.world[at.STOP_AT_END] = stop_at_end
         self._terms = term_tables(terms, size.max_batch_tokens)
-        self._jobs: dict[int, Job] = {}  # that are here
+        self._here: dict[int, Job] = {}  # by their numbers
         self._matched: tuple[Job | None, list[int]] = (None, [])
         self._found = np.zeros(size.servers, np.int64)
-        self._merged = counted({})
-        self._arguments = self._all_tables()
+        self._gaps: list[GapCounts] = []  # to be added up to the sum of those before
+        self._gap_counts = counted({})
+        self._run_until = self._on_tables()
 
     def submit(self, job: Job, now_ns: int) -> int | None:
         """`vllm.server.submit`, to the server that the job names."""
@@ -69,8 +74,8 @@ class CompiledServers:
             job.status = "rejected"
             self._finished(job, now_ns)
             return None
-        self._jobs[row] = job
-        self.load[server] += 1
+        self._here[row] = job
+        self.jobs[server] += 1
         servers = tables.servers
         last = servers[server, at.WAITING_LAST]
         if last == at.NONE:
@@ -91,24 +96,30 @@ class CompiledServers:
         tables = self._tables
         world = tables.world
         while True:
-            came_back = run_until(*self._arguments, until_ns)
+            came_back = self._run_until(until_ns)
             if came_back == at.SAMPLING:
                 self._tell_load(int(world[at.SAMPLED]), int(world[at.NOW]))
             elif came_back == at.GROW:
                 tables.grow()
-                self._arguments = self._all_tables()
+                self._run_until = self._on_tables()
             elif came_back == at.TOO_LATE:
                 raise RequestFault(
                     f"steps go on until {int(tables.when.min()) / NS:.3g} s after the log's zero; "
                     "faster steps are needed"
                 )
             if len(tables.gaps) - world[at.GAPS] <= self._size.max_seqs:
-                self._merge_gaps()
+                self._keep_gaps()
             if came_back in (at.DONE, at.TELL) or (came_back == at.SAMPLING and world[at.TOLD]):
                 break
         self._hear()
         next_ns = int(tables.when.min())
         return next_ns if next_ns < at.NEVER else None
+
+    def load(self) -> tuple[int, int, int]:
+        """Jobs that wait, jobs that run, blocks that jobs hold, of all servers together."""
+        running = int(self._tables.servers[:, at.RUNNING].sum())
+        held = self._size.servers * self._size.blocks - sum(self.free_blocks)
+        return sum(self.jobs) - running, running, held
 
     def look_at(self, at_ns: int) -> int | None:
         """Loads are told by `advance` itself."""
@@ -129,8 +140,9 @@ class CompiledServers:
 
     def counted_gaps(self) -> GapCounts:
         """As of `VllmServer`, over all servers."""
-        self._merge_gaps()
-        return self._merged
+        self._keep_gaps()
+        self._add_up_gaps()
+        return self._gap_counts
 
     @property
     def preemptions(self) -> int:
@@ -148,24 +160,24 @@ class CompiledServers:
     def free_blocks(self) -> list[int]:
         """Of each server."""
         servers = self._tables.servers
-        return (servers[:, at.UNHASHED] + servers[:, at.QUEUED]).tolist()
+        return [int(free) for free in servers[:, at.UNHASHED] + servers[:, at.QUEUED]]
 
-    def _all_tables(self) -> tuple[object, ...]:
-        tables = self._tables
-        return (*(getattr(tables, name) for name in tables.__slots__), *self._terms)
+    def _on_tables(self) -> Callable[[int], int]:
+        tables: list[Any] = [getattr(self._tables, field.name) for field in fields(RunTables)]
+        return partial(run_until, *tables, *self._terms)
 
     def _tell_load(self, server: int, now_ns: int) -> None:
         row = self._tables.servers[server]
         running = int(row[at.RUNNING])
         held = int(row[at.USABLE] - row[at.UNHASHED] - row[at.QUEUED])
-        waiting = self.load[server] - running - self._ended_untold(server)
+        waiting = self.jobs[server] - running - self._ended_untold(server)
         row[at.SAMPLE] = self._sample(server, now_ns, (waiting, running, held))
 
     def _ended_untold(self, server: int) -> int:
         """Jobs that have ended there at the latest boundary and still count as load."""
         told = self._tables.told[: self._tables.world[at.TOLD]]
         ended = told[told[:, 0] == at.ENDED, 1].tolist()
-        return sum(self._jobs[job].server == server for job in ended)
+        return sum(self._here[job].server == server for job in ended)
 
     def _hear(self) -> None:
         """What has become of jobs since it was heard of last."""
@@ -174,19 +186,29 @@ class CompiledServers:
         tables.world[at.TOLD] = 0
         for kind, number, value in tables.told[:count].tolist():
             if kind == at.READMITTED:
-                self._jobs[number].readmission_hit_tokens.append(value)
+                self._here[number].readmission_hit_tokens.append(value)
                 continue
-            job = self._jobs.pop(number)
+            job = self._here.pop(number)
             _fill_in(job, tables.jobs[number].tolist(), size.block_tokens)
             assert job.server is not None, "the router has chosen"
-            self.load[job.server] -= 1
+            self.jobs[job.server] -= 1
             self._finished(job, value)
 
-    def _merge_gaps(self) -> None:
-        used = int(self._tables.world[at.GAPS])
-        self._tables.world[at.GAPS] = 0
-        gaps = self._tables.gaps[:used]
-        self._merged = together([self._merged, GapCounts(gaps[:, 0], gaps[:, 1])])
+    def _keep_gaps(self) -> None:
+        """Those that the kernel told, for a sum: one sort of all is faster than several."""
+        world = self._tables.world
+        used = int(world[at.GAPS])
+        if used:
+            world[at.GAPS] = 0
+            lengths, times = self._tables.gaps[:used].T.copy()
+            self._gaps.append(GapCounts(lengths, times))
+        if len(self._gaps) > _UNSORTED:
+            self._add_up_gaps()
+
+    def _add_up_gaps(self) -> None:
+        if self._gaps:
+            self._gap_counts = together([self._gap_counts, *self._gaps])
+            self._gaps = []
 
 
 def _fill_in(job: Job, row: Sequence[int], block_tokens: int) -> None:
