@@ -28,7 +28,7 @@ def part(kernel: _F) -> _F:
     What is kept is made anew when the kernel's own file changes, or a number that it closes over:
     `made_of` the files of its parts.
     """
-    return cast(_F, numba.njit(nogil=True)(kernel))
+    return cast(_F, numba.njit(nogil=True, forceinline=True)(kernel))
 
 
 def made_of(*modules: ModuleType) -> int:
