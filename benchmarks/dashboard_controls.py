@@ -27,17 +27,24 @@ VIEW: ViewportSize = {"width": 1280, "height": 800}
 PRICE_S, SIMULATION_S = 1.0, 3.0  # the goals
 
 
-def changed(page: Page) -> None:
+METRICS = """() => [...document.querySelectorAll('[data-testid="stMetric"]')]
+    .map(metric => metric.innerText).join('|')"""
+
+
+def changed(page: Page, before: str) -> None:
     """Wait for a scenario's numbers against the bill of today."""
     page.get_by_test_id("stMetricDelta").first.wait_for()
 
 
-def served(page: Page) -> None:
-    """Wait for a fleet's numbers, newer than those that the page showed before."""
-    first_token = page.get_by_test_id("stMetric").filter(has_text="Time to first token")
-    first_token.first.wait_for(state="visible")
-    settle(page)
-    first_token.first.wait_for(state="visible")
+def served(page: Page, before: str) -> None:
+    """Wait for a fleet's numbers, others than those that the page showed before."""
+    page.wait_for_function(
+        f"""before => {{
+            const shown = ({METRICS})();
+            return shown.includes('Time to first token') && shown !== before;
+        }}""",
+        arg=before,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class Control:
     change: str
     goal_s: float
     use: Callable[[Page], None]
-    shown: Callable[[Page], None] = changed
+    shown: Callable[[Page, str], None] = changed
     on: str = "what-if"
     there: bool = False
 
@@ -91,7 +98,7 @@ def write(text: str) -> Callable[[Page], None]:
 
 def visit(name: str) -> Callable[[Page], None]:
     """Go to a page of the navigation."""
-    return lambda page: page.get_by_test_id("stSidebarNav").get_by_text("Own servers").click()
+    return lambda page: page.get_by_role("link", name=name).click()
 
 
 def several(*uses: Callable[[Page], None]) -> Callable[[Page], None]:
@@ -119,7 +126,7 @@ CONTROLS = (
         "fleet, another router", SIMULATION_S, pick("Router", "least_loaded"), served, there=True
     ),
     Control("fleet, 8B", SIMULATION_S, pick("Model", "llama-3.1-8b"), served, there=True),
-    Control("servers", SIMULATION_S, visit("own-servers"), served, "overview"),
+    Control("servers", SIMULATION_S, visit("Own servers"), served, "overview"),
     Control(
         "servers, another router", SIMULATION_S, pick("Router", "least loaded"), served, there=True
     ),
@@ -171,9 +178,10 @@ def _round(
         if not one.there:
             page.goto(f"{server.url}/{one.on}")
         settle(page)
+        before: str = page.evaluate(METRICS)
         started = time.perf_counter()
         one.use(page)
-        one.shown(page)
+        one.shown(page, before)
         taken[one.change].append(time.perf_counter() - started)
         print(f"  {one.change} {taken[one.change][-1]:.2f} s", flush=True)
 

@@ -4,6 +4,7 @@ Compiling takes a quarter of a minute, once on a machine; nobody is to wait for 
 fleets are served in Python, with the same results.
 """
 
+import atexit
 import os
 import subprocess
 import sys
@@ -23,12 +24,13 @@ def ready() -> bool:
 
 def prepare(wait: Callable[[], None] | None = None) -> None:
     """Have it compiled and, after `wait`, loaded."""
-    made = subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, "-m", __spec__.name if __spec__ else __name__],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )  # fmt: skip
-    if made.returncode:
+    atexit.register(process.terminate)
+    if process.wait():
         return
     _compiled.set()
     if wait is not None:

@@ -137,6 +137,23 @@ def test_what_the_kernels_cannot_serve_is_served_in_python() -> None:
     assert run.machine is None
 
 
+def test_gaps_that_have_no_room_in_a_table_are_counted_all_the_same() -> None:
+    """200,000 requests at a time may give that many gaps, which takes 18 of 62 bits: the other 44
+    hold 4.9 hours, and a step lasts a day, or two with both phases. Outputs of 3, 4 and 5 tokens
+    have 2 + 3 + 4 gaps, of which the first has the prompts of the two others beside it."""
+    day = {"kind": "fixed", "prefill_step_s": 86400, "decode_step_s": 86400}
+    engine = {"blocks": 8001, "max_batch_tokens": 200_000, "max_seqs": 200_000}
+    requests = [ask(n, [n] * 20, 3 + n, str(n)) for n in range(3)]
+    kept = KeptJobs(requests, 16)
+    tables = {"latency": day, "engine": engine}
+    slow, fast = (FleetRun(fleet_config(tables), compiled=on) for on in (False, True))
+
+    expected, found = told(slow, kept), told(fast, kept)
+
+    assert found == expected
+    assert found["gaps"] == {86_400_000_000_000: 8, 172_800_000_000_000: 1}
+
+
 def test_steps_that_go_on_beyond_what_64_bits_hold_end_in_a_sentence() -> None:
     """A day a step, and 100,000 tokens: 274 years."""
     day = {"kind": "fixed", "prefill_step_s": 86400, "decode_step_s": 86400}

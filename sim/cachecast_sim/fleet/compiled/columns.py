@@ -59,10 +59,14 @@ TOLD, GAPS = 10, 11  # rows of these tables in use
 STOP_AT_END = 12  # 1: come back whenever a job has ended
 RESUME = 13  # the server whose admission waits for larger tables
 SAMPLED, NOW = 14, 15  # the server whose load is to be told, and the time of its boundary
-WORLD = 16
+TIMES_BITS = 16  # a row of gaps is a length shifted by so many bits, and how often it came
+WORLD = 17
+
+LENGTH_BITS = 62  # of such a row, with those
 
 # what is told of jobs, in order
 ENDED, READMITTED = 0, 1  # at that time; having found so many tokens again
+LONG_GAP = 2  # so many gaps (instead of a job) of a length that has no room in a row of gaps
 TELLING = 3  # kind, job, value
 
 # why a kernel came back

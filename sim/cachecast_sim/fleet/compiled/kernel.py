@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 def no_room(world: Ints, servers: Ints, told: Ints, gaps: Ints, server: int) -> int:
     """What has to be done before a boundary of the server: TELL, GROW or, mostly, GO_ON."""
     if (
-        len(told) - world[at.TOLD] < 2 * world[at.MAX_SEQS]
+        len(told) - world[at.TOLD] < 3 * world[at.MAX_SEQS] + 1
         or len(gaps) - world[at.GAPS] < world[at.MAX_SEQS] + 1
     ):
         return at.TELL

@@ -13,6 +13,7 @@ from cachecast_sim.fleet.compiled.group import (
     leave,
     preempt_last,
     prefill,
+    tell,
 )  # fmt: skip
 from cachecast_sim.fleet.compiled.pool import find, take, touch
 
@@ -20,14 +21,14 @@ Ints = npt.NDArray[np.int64]
 
 
 @part
-def add_gap(world: Ints, gaps: Ints, gap_ns: int, times: int) -> None:
+def add_gap(world: Ints, told: Ints, gaps: Ints, gap_ns: int, times: int) -> None:
     """So many gaps of one length."""
-    row = world[at.GAPS]
-    if row and gaps[row - 1, 0] == gap_ns:
-        gaps[row - 1, 1] += times
+    bits = world[at.TIMES_BITS]
+    if gap_ns >> (at.LENGTH_BITS - bits):
+        tell(world, told, at.LONG_GAP, times, gap_ns)
         return
-    gaps[row, 0], gaps[row, 1] = gap_ns, times
-    world[at.GAPS] = row + 1
+    gaps[world[at.GAPS]] = gap_ns << bits | times
+    world[at.GAPS] += 1
 
 
 @part
@@ -39,7 +40,7 @@ def end_step(
     """The step ends: tokens appear, jobs finish or begin to decode."""
     servers[server, at.STEPS] += 1
     if servers[server, at.DECODING]:
-        add_gap(world, gaps, servers[server, at.DURATION], servers[server, at.DECODING])
+        add_gap(world, told, gaps, servers[server, at.DURATION], servers[server, at.DECODING])
     steps, place = servers[server, at.GROUP_STEPS], 0
     while servers[server, at.NEXT_FINISH] <= steps:
         job = running[server, place]
@@ -61,7 +62,7 @@ def end_step(
         if jobs[job, at.FIRST_TOKEN] == at.NONE:
             jobs[job, at.FIRST_TOKEN] = now_ns
         else:  # a readmitted job goes on where it was preempted
-            add_gap(world, gaps, now_ns - jobs[job, at.LAST_TOKEN], 1)
+            add_gap(world, told, gaps, now_ns - jobs[job, at.LAST_TOKEN], 1)
         if jobs[job, at.GENERATED] >= jobs[job, at.OUTPUT]:
             finish(
                 world, servers, jobs, pieces, residences, extents, holdings, segments, running,

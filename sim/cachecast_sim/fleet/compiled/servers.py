@@ -1,5 +1,6 @@
 """A fleet's plain vLLM servers as one engine in machine code, behind a router in Python."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial
@@ -10,7 +11,14 @@ import numpy as np
 from cachecast_datasets.errors import RequestFault
 from cachecast_sim.fleet.compiled import columns as at
 from cachecast_sim.fleet.compiled.kernel import matched_blocks, run_until
-from cachecast_sim.fleet.compiled.tables import LogTables, RunTables, Size, run_tables, term_tables
+from cachecast_sim.fleet.compiled.tables import (
+    Ints,
+    LogTables,
+    RunTables,
+    Size,
+    run_tables,
+    term_tables,
+)
 from cachecast_sim.fleet.gaps import GapCounts, counted, together
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.misses import tell_reasons
@@ -60,7 +68,8 @@ class CompiledServers:
         self._here: dict[int, Job] = {}  # by their numbers
         self._matched: tuple[Job | None, list[int]] = (None, [])
         self._found = np.zeros(size.servers, np.int64)
-        self._gaps: list[GapCounts] = []  # to be added up to the sum of those before
+        self._gaps: list[Ints] = []  # rows, to be added to the counts
+        self._long_gaps: Counter[int] = Counter()
         self._gap_counts = counted({})
         self._run_until = self._on_tables()
 
@@ -142,7 +151,9 @@ class CompiledServers:
         """As of `VllmServer`, over all servers."""
         self._keep_gaps()
         self._add_up_gaps()
-        return self._gap_counts
+        if not self._long_gaps:
+            return self._gap_counts
+        return together([self._gap_counts, counted(self._long_gaps)])
 
     @property
     def preemptions(self) -> int:
@@ -175,7 +186,10 @@ class CompiledServers:
 
     def _ended_untold(self, server: int) -> int:
         """Jobs that have ended there at the latest boundary and still count as load."""
-        told = self._tables.told[: self._tables.world[at.TOLD]]
+        count = int(self._tables.world[at.TOLD])
+        if not count:
+            return 0
+        told = self._tables.told[:count]
         ended = told[told[:, 0] == at.ENDED, 1].tolist()
         return sum(self._here[job].server == server for job in ended)
 
@@ -185,6 +199,9 @@ class CompiledServers:
         count = int(tables.world[at.TOLD])
         tables.world[at.TOLD] = 0
         for kind, number, value in tables.told[:count].tolist():
+            if kind == at.LONG_GAP:
+                self._long_gaps[value] += number
+                continue
             if kind == at.READMITTED:
                 self._here[number].readmission_hit_tokens.append(value)
                 continue
@@ -200,15 +217,22 @@ class CompiledServers:
         used = int(world[at.GAPS])
         if used:
             world[at.GAPS] = 0
-            lengths, times = self._tables.gaps[:used].T.copy()
-            self._gaps.append(GapCounts(lengths, times))
+            self._gaps.append(self._tables.gaps[:used].copy())
         if len(self._gaps) > _UNSORTED:
             self._add_up_gaps()
 
     def _add_up_gaps(self) -> None:
-        if self._gaps:
-            self._gap_counts = together([self._gap_counts, *self._gaps])
-            self._gaps = []
+        """Of rows, which are in order where they are numbers in order."""
+        if not self._gaps:
+            return
+        rows = np.concatenate(self._gaps)
+        self._gaps = []
+        rows.sort()
+        bits = int(self._tables.world[at.TIMES_BITS])
+        lengths, times = rows >> bits, rows & ((1 << bits) - 1)
+        first = np.flatnonzero(np.concatenate(([True], lengths[1:] != lengths[:-1])))
+        found = GapCounts(lengths[first], np.add.reduceat(times, first))
+        self._gap_counts = together([self._gap_counts, found]) if self._gap_counts else found
 
 
 def _fill_in(job: Job, row: Sequence[int], block_tokens: int) -> None:

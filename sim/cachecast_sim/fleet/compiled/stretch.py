@@ -37,7 +37,8 @@ def decode_on(
     jobs, filled, before = row[at.DECODING], world[at.GAPS], row[at.GROUP_STEPS]
     until_ns = min(until_ns, row[at.SAMPLE])
     last = min(row[at.NEXT_FINISH], steps + len(gaps) - filled)
-    while now_ns < until_ns and steps < last:
+    bits = world[at.TIMES_BITS]
+    while now_ns < until_ns and steps < last and duration_ns >> (at.LENGTH_BITS - bits) == 0:
         needed = needs[server, steps % size]
         if needed > row[at.UNHASHED]:
             if needed > row[at.UNHASHED] + row[at.QUEUED]:
@@ -45,7 +46,7 @@ def decode_on(
             take(world, servers, residences, extents, server, needed)
         else:
             row[at.UNHASHED] -= needed
-        gaps[filled, 0], gaps[filled, 1] = duration_ns, jobs
+        gaps[filled] = duration_ns << bits | jobs
         filled += 1
         steps += 1
         beside = context + jobs

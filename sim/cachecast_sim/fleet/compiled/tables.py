@@ -101,6 +101,7 @@ def run_tables(log: LogTables, size: Size) -> RunTables:
     world[at.BLOCK_TOKENS], world[at.MAX_BATCH] = size.block_tokens, size.max_batch_tokens
     world[at.MAX_SEQS], world[at.SERVERS] = size.max_seqs, count
     world[at.SEGMENTS], world[at.RESUME] = segments, at.NONE
+    world[at.TIMES_BITS] = size.max_seqs.bit_length()
     lengths = log.jobs[:, 4] - log.jobs[:, 3]
     world[at.MOST_PIECES] = int(lengths.max(initial=1)) + 1
     extents = np.zeros((count, at.EXTENT), np.int64)
@@ -113,7 +114,7 @@ def run_tables(log: LogTables, size: Size) -> RunTables:
         np.zeros((count, 2 * size.block_tokens), np.int64),
         np.zeros((count, size.max_seqs), np.int64),
         np.zeros((4 * size.max_seqs + 1024, at.TELLING), np.int64),
-        np.zeros((_GAPS + size.max_seqs + 1, 2), np.int64), np.full(count, at.NEVER, np.int64),
+        np.zeros(_GAPS + size.max_seqs + 1, np.int64), np.full(count, at.NEVER, np.int64),
     )  # fmt: skip
     found.grow()
     return found
