@@ -126,7 +126,7 @@ CONTROLS = (
         "fleet, another router", SIMULATION_S, pick("Router", "least_loaded"), served, there=True
     ),
     Control("fleet, 8B", SIMULATION_S, pick("Model", "llama-3.1-8b"), served, there=True),
-    Control("servers", SIMULATION_S, visit("Own servers"), served, "overview"),
+    Control("servers", SIMULATION_S, visit("Own servers"), served, ""),
     Control(
         "servers, another router", SIMULATION_S, pick("Router", "least loaded"), served, there=True
     ),
