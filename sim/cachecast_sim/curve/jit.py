@@ -16,10 +16,20 @@ def compiled(kernel: _F) -> _F:
     Integers wrap as in C. A kernel must not mix signed and unsigned numbers (numba makes floats).
     It runs without Python's lock, so threads run kernels side by side.
     """
+    return _compiled(kernel, nogil=True)
+
+
+def compiled_for_many_calls(kernel: _F) -> _F:
+    """The same for a kernel that is called thousands of times a second and soon comes back: it
+    keeps Python's lock, for which it would wait behind a busy thread at the end of every call."""
+    return _compiled(kernel, nogil=False)
+
+
+def _compiled(kernel: _F, nogil: bool) -> _F:
     try:
-        return cast(_F, numba.njit(cache=True, nogil=True)(kernel))
+        return cast(_F, numba.njit(cache=True, nogil=nogil)(kernel))
     except RuntimeError:  # neither beside the module nor in a home folder may anything be kept
-        return cast(_F, numba.njit(nogil=True)(kernel))
+        return cast(_F, numba.njit(nogil=nogil)(kernel))
 
 
 def part(kernel: _F) -> _F:
@@ -28,7 +38,7 @@ def part(kernel: _F) -> _F:
     What is kept is made anew when the kernel's own file changes, or a number that it closes over:
     `made_of` the files of its parts.
     """
-    return cast(_F, numba.njit(nogil=True, forceinline=True)(kernel))
+    return cast(_F, numba.njit(forceinline=True)(kernel))
 
 
 def made_of(*modules: ModuleType) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from cachecast_sim.curve.jit import compiled, made_of, part
+from cachecast_sim.curve.jit import compiled_for_many_calls, made_of, part
 from cachecast_sim.fleet.compiled import blocks, columns, group, pool, step_time, stretch
 from cachecast_sim.fleet.compiled import columns as at
 from cachecast_sim.fleet.compiled import schedule as schedule_part
@@ -119,7 +119,7 @@ def boundary(
 def _kernels(made_of_all: int) -> tuple[Callable[..., int], Callable[..., None]]:
     """Both kernels. What is kept of them belongs to that number, which is never 0."""
 
-    @compiled
+    @compiled_for_many_calls
     def run_until(
         world: Ints, servers: Ints, jobs: Ints, pieces: Ints, residences: Ints, extents: Ints,
         holdings: Ints, segments: Ints, needs: Ints, running: Ints, told: Ints, gaps: Ints,
@@ -137,7 +137,7 @@ def _kernels(made_of_all: int) -> tuple[Callable[..., int], Callable[..., None]]
             )  # fmt: skip
         return came_back
 
-    @compiled
+    @compiled_for_many_calls
     def matched_blocks(
         world: Ints, jobs: Ints, pieces: Ints, residences: Ints, extents: Ints, job: int,
         found: Ints,
