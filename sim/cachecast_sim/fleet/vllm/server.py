@@ -176,7 +176,7 @@ class VllmServer:
             plan.count_gaps(self._gaps, len(group.jobs))
             for job in group.finished():
                 self._finish(job, group.leave(job), now_ns)
-        for job in self.prefills.completing:
+        for job in self.prefills.completing if self.prefills.requests else ():
             job.generated += 1
             if job.first_token_ns is None:
                 job.first_token_ns = now_ns
@@ -195,7 +195,8 @@ class VllmServer:
         if self.transfers.arrivals:
             self._use_arrived(now_ns)
         group, prefills = self.group, self.prefills
-        prefills.clear()
+        if prefills.requests:
+            prefills.clear()
         decodes, partial = len(group.jobs), prefills.partial
         context = group.context + decodes
         budget = self.max_batch_tokens - decodes
@@ -271,7 +272,8 @@ class VllmServer:
                 for step in range(group.steps, group.steps + steps):
                     for job in group.filling(step):
                         self.blocks.fill(job, job.computed + step + 1 - job.joined_step)
-            group.advance(steps)
+            group.steps += steps
+            group.context += steps * len(group.jobs)
         self._plan.computed += steps
 
     def prefill(self, job: Job, tokens: int) -> int:

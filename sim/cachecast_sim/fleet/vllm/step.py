@@ -21,9 +21,8 @@ class Prefills:
 
     def clear(self) -> None:
         """For the next step; the partial one stays."""
-        if self.requests:
-            self.completing = []
-            self.tokens = self.requests = self.pairs = 0
+        self.completing = []
+        self.tokens = self.requests = self.pairs = 0
 
     def add(self, job: Job, tokens: int) -> None:
         """`job` has just computed `tokens` tokens in this step."""
@@ -69,11 +68,12 @@ class StepPlan:
         joins, or `looked_at_ns` if that is to come. The end of the stretch."""
         self.busy, self.ends, self.planned, self.computed = True, ends, len(ends), 1
         self.started_ns, self.chunk = now_ns, 0
-        if looked_at_ns > now_ns:
-            self.cut(looked_at_ns)
+        end_ns = now_ns + ends[-1]
+        if now_ns < looked_at_ns < end_ns:
+            end_ns = self.cut(looked_at_ns)
         if changes_ns is not None:
-            self.cut(changes_ns)
-        return now_ns + ends[self.planned - 1]
+            end_ns = self.cut(changes_ns)
+        return end_ns
 
     def chunks(self, now_ns: int, ends: Sequence[int], chunk: int, looked_at_ns: int) -> int:
         """Steps that begin now and each compute `chunk` tokens of one prompt, up to the first end
