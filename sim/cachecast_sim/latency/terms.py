@@ -22,8 +22,11 @@ class Terms:
     def largest(self, batch_tokens: int, held_tokens: int) -> int:
         """No whole number in a step is larger where so many tokens are computed at once, and the
         requests of a step have so many."""
+        if self.whole[0] == FIXED:
+            return max(self.whole)
+        if self.whole[0] == LINEAR:
+            numerator = self.whole[BASE] + self.whole[PER_TOKEN] * batch_tokens
+            return 2 * (numerator + self.whole[DENOMINATOR])
         pairs = batch_tokens * (held_tokens + batch_tokens) + held_tokens
-        if self.whole[0] != ROOFLINE:
-            return max(self.whole) * (batch_tokens + 1) * 4
         entries = self.whole[LAYERS] * (pairs + batch_tokens)
         return entries * self.whole[ENTRY_BYTES] + self.whole[FIXED_BYTES]

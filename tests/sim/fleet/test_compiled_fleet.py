@@ -101,6 +101,7 @@ def test_tables_grow_while_jobs_are_admitted(monkeypatch: pytest.MonkeyPatch) ->
     kept = KeptJobs(requests, *slow.cut)
 
     assert told(fast, kept) == told(slow, kept)
+    assert fast.machine is not None
 
 
 def test_two_runs_of_kept_jobs_do_not_know_of_each_other() -> None:
@@ -111,6 +112,7 @@ def test_two_runs_of_kept_jobs_do_not_know_of_each_other() -> None:
     first, second = (run_of(case, LATENCIES[0], True) for _ in range(2))
     kept = KeptJobs(requests, *first.cut)
     assert told(first, kept) == told(second, kept)
+    assert second.machine is not None
 
 
 def test_what_the_kernels_cannot_serve_is_served_in_python() -> None:
@@ -150,6 +152,7 @@ def test_gaps_that_have_no_room_in_a_table_are_counted_all_the_same() -> None:
 
     expected, found = told(slow, kept), told(fast, kept)
 
+    assert fast.machine is not None
     assert found == expected
     assert found["gaps"] == {86_400_000_000_000: 8, 172_800_000_000_000: 1}
 
