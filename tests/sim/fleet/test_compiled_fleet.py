@@ -104,6 +104,24 @@ def test_tables_grow_while_jobs_are_admitted(monkeypatch: pytest.MonkeyPatch) ->
     assert fast.machine is not None
 
 
+def test_tables_grow_for_a_prompt_that_is_found_in_many_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """40 requests share ever shorter prefixes of the first one, which cuts its blocks into as many
+    runs; the last one finds them all, when nobody runs and few rows are needed otherwise."""
+    from cachecast_sim.fleet.compiled import tables
+
+    monkeypatch.setattr(tables, "_ROWS", 1)
+    sharing = [asked(n / 1e6, range(40 - n), output=90, id=str(n)) for n in range(40)]
+    requests = [*sharing, asked(9, [*range(40), 99], output=2, id="last")]
+    case = replace_setup(max_seqs=50, usable_blocks=1500)
+    slow, fast = (run_of(case, LATENCIES[1], compiled) for compiled in (False, True))
+    kept = KeptJobs(requests, *slow.cut)
+
+    assert told(fast, kept) == told(slow, kept)
+    assert fast.machine is not None
+
+
 def test_two_runs_of_kept_jobs_do_not_know_of_each_other() -> None:
     requests = [
         asked(n, range(5 * (n % 3), 5 * (n % 3) + 9), output=4, id=str(n)) for n in range(9)
