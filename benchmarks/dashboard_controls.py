@@ -27,13 +27,40 @@ VIEW: ViewportSize = {"width": 1280, "height": 800}
 PRICE_S, SIMULATION_S = 1.0, 3.0  # the goals
 
 
+METRICS = """() => [...document.querySelectorAll('[data-testid="stMetric"]')]
+    .map(metric => metric.innerText).join('|')"""
+
+
+def changed(page: Page, before: str) -> None:
+    """Wait for a scenario's numbers against the bill of today."""
+    wait_for(page, "stMetricDelta")
+
+
+def served(page: Page, before: str) -> None:
+    """Wait for a fleet's numbers, others than those that the page showed before."""
+    page.wait_for_function(
+        f"""before => {{
+            const shown = ({METRICS})();
+            return shown.includes('Time to first token') && shown !== before;
+        }}""",
+        arg=before,
+        polling="raf",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What is clicked or typed, the change that it makes, and how soon its numbers should come."""
+    """What is clicked or typed, the change that it makes, and how soon its numbers should come.
+
+    `shown` waits for them. `on` is the page; one that is `there` already stands as it was left.
+    """
 
     change: str
     goal_s: float
     use: Callable[[Page], None]
+    shown: Callable[[Page, str], None] = changed
+    on: str = "what-if"
+    there: bool = False
 
 
 def pick(label: str, option: str) -> Callable[[Page], None]:
@@ -70,6 +97,11 @@ def write(text: str) -> Callable[[Page], None]:
     return use
 
 
+def visit(name: str) -> Callable[[Page], None]:
+    """Go to a page of the navigation."""
+    return lambda page: page.get_by_role("link", name=name).click()
+
+
 def several(*uses: Callable[[Page], None]) -> Callable[[Page], None]:
     """One after the other, as fast as the page takes it."""
 
@@ -90,6 +122,15 @@ CONTROLS = (
     Control("ttl=1h,keep-alive=3300x1", SIMULATION_S, write("ttl=1h,keep-alive=3300x1")),
     Control("ttl=1h,mark=every16", SIMULATION_S, write("ttl=1h,mark=every16")),
     Control("tenant=shared", SIMULATION_S, write("tenant=shared")),
+    Control("fleet, the first", SIMULATION_S, press("Own servers"), served),
+    Control(
+        "fleet, another router", SIMULATION_S, pick("Router", "least_loaded"), served, there=True
+    ),
+    Control("fleet, 8B", SIMULATION_S, pick("Model", "llama-3.1-8b"), served, there=True),
+    Control("servers", SIMULATION_S, visit("Own servers"), served, ""),
+    Control(
+        "servers, another router", SIMULATION_S, pick("Router", "least loaded"), served, there=True
+    ),
 )
 
 
@@ -135,11 +176,13 @@ def _round(
     page.goto(server.url)
     settle(page)  # what the Overview asks for is not to be in the way
     for one in controls:
-        page.goto(f"{server.url}/what-if")
+        if not one.there:
+            page.goto(f"{server.url}/{one.on}")
         settle(page)
+        before: str = page.evaluate(METRICS)
         started = time.perf_counter()
         one.use(page)
-        wait_for(page, "stMetricDelta")  # against the bill of today
+        one.shown(page, before)
         taken[one.change].append(time.perf_counter() - started)
         print(f"  {one.change} {taken[one.change][-1]:.2f} s", flush=True)
 

@@ -1,7 +1,7 @@
 """`simulate` over a log that is imported first: with a run to keep, or the API's bill beside it."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import load_catalog
 from cachecast_sim.fleet.job import Job
+from cachecast_sim.fleet.log_jobs import KeptJobs
 from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.latency.logged import OnStep
 from cachecast_sim.scenario import Scenario
@@ -87,8 +88,9 @@ def serve_trace(
     scenarios: Sequence[Scenario] = (),
     took: Took | None = None,
     report: Report = lambda what, done, total: None,
+    source: Callable[[FleetRun, "Progress"], Iterable[Request] | KeptJobs] | None = None,
 ) -> tuple[FleetRun, list[Bill]]:
-    """The same for a log that is open."""
+    """The same for a log that is open; its requests come from `source` where that is given."""
     with contextlib.ExitStack() as stack:
         writer = None if keep is None else stack.enter_context(RunWriter(keep.out, keep.force))
         kept = None if writer is None or keep is None else ServedSink(writer, keep.fleet.stem)
@@ -96,7 +98,8 @@ def serve_trace(
         run = make_run(None if step_sink is None else step_sink.of_model)
         progress = Progress(report, trace.rows)
         own = [progress.served] if kept is None else [kept, progress.served]
-        serve(requests_of(trace, progress), run, [*sinks, *own], took)
+        asked = requests_of(trace, progress) if source is None else source(run, progress)
+        serve(asked, run, [*sinks, *own], took)
         check_served(run)
         bills = bills_of(trace, scenarios, load_catalog(), report=report) if scenarios else []
         if writer is not None and kept is not None and keep is not None:
@@ -121,6 +124,10 @@ class Progress:
     def read(self) -> None:
         """One more request was read."""
         self._count()
+
+    def all_read(self) -> None:
+        """The requests need not be read again."""
+        self._halves += self._total
 
     def served(self, job: Job) -> None:
         """One more request has ended."""

@@ -1,21 +1,21 @@
 """The `whatif` job: a log replayed as it is, then once for each `--change`."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cachecast.cycle_collector import without_cycle_collector
 from cachecast.fleet_file import FilesBeside, check_fleet, load_fleet
+from cachecast.fleet_jobs import FleetJobs
 from cachecast.kept_turns import KeptTurns
 from cachecast.progress import Report, nothing_to_report
 from cachecast.simulating import check_served, serve
-from cachecast.simulating_logs import Progress, requests_of
+from cachecast.simulating_logs import Progress
 from cachecast_datasets.errors import BadInput
 from cachecast_datasets.request import Request
 from cachecast_datasets.trace import Trace
 from cachecast_pricing.catalog import Catalog
 from cachecast_sim.billing import Billing
-from cachecast_sim.fleet.log_jobs import KeptJobs
 from cachecast_sim.fleet.run import FleetRun
 from cachecast_sim.scenario import Scenario
 from cachecast_sim.sessions import SessionKey, session_key
@@ -26,7 +26,6 @@ from cachecast_sim.whatif.replay import Replay, replay, replay_turns
 
 FLEET = "fleet"
 REPORT_EVERY = 2_048  # requests between two progress reports
-MOST_KEPT = 200_000  # requests of a log whose jobs are kept between fleets: some 150 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +63,22 @@ def changes_of(text: str, catalog: Catalog) -> list[Change] | Path:
 class WhatIfs:
     """A log under a scenario, whose changes are asked for one by one; its baseline runs once.
 
-    `turns` are those of the trace, where others keep them too.
+    `jobs` and `turns` are those of the trace, where they are kept for others too; `compiled` says
+    whether fleets may be served in machine code by now.
     """
 
     def __init__(
-        self, trace: Trace, scenario: Scenario, catalog: Catalog, turns: KeptTurns | None = None
-    ) -> None:
+        self, trace: Trace, scenario: Scenario, catalog: Catalog, *, jobs: FleetJobs | None = None,
+        turns: KeptTurns | None = None, compiled: Callable[[], bool] = lambda: False,
+    ) -> None:  # fmt: skip
         self.scenario = scenario
+        self._jobs = FleetJobs(trace) if jobs is None else jobs
+        self._compiled = compiled
         self._trace = trace
         self._catalog = catalog
         self._baseline: Replay | None = None
         self._sessions: dict[str, SessionKey] | None = None
         self._known: dict[str, Replay] = {}
-        self._kept: KeptJobs | None = None
         self._turns = KeptTurns(trace) if turns is None else turns
 
     def remember(self, text: str, made: Replay) -> None:
@@ -105,7 +107,7 @@ class WhatIfs:
         changes = self.checked(text)
         if isinstance(changes, FleetRun):
             progress = Progress(report, self._trace.rows)
-            serve(self._jobs(changes, progress), changes, [progress.served])
+            serve(self._jobs.of(changes, progress), changes, [progress.served])
             check_served(changes)
             return OwnFleet(text, changes)
         changed = self._known.get(text)
@@ -117,21 +119,11 @@ class WhatIfs:
         """What a `--change` asks for, without any work. BadInput for what does not exist."""
         changes = changes_of(text, self._catalog)
         if isinstance(changes, Path):
-            return _fleet(changes)
+            return _fleet(changes, self._compiled())
         for change in changes:
             check_evidence(change, self._trace.meta.evidence)
         Billing(_after(self.scenario, changes), self._catalog, self._trace.meta)
         return changes
-
-    def _jobs(self, run: FleetRun, progress: Progress) -> Iterable[Request] | KeptJobs:
-        """What the run serves: made once for fleets that cut the log alike, but streamed where
-        there is too much to keep."""
-        if self._trace.rows > MOST_KEPT:
-            return requests_of(self._trace, progress)
-        if self._kept is None or self._kept.cut != run.cut:
-            with without_cycle_collector():
-                self._kept = KeptJobs(requests_of(self._trace, progress), *run.cut)
-        return self._kept
 
     def _replay(self, scenario: Scenario, changes: Sequence[Change], report: Report) -> Replay:
         """By the columnar path where there is one."""
@@ -202,7 +194,7 @@ def session_keys(trace: Trace) -> dict[str, SessionKey]:
     return {request.request_id: session_key(request) for request in trace.requests(columns=columns)}
 
 
-def _fleet(path: Path) -> FleetRun:
+def _fleet(path: Path, compiled: bool) -> FleetRun:
     config, files = load_fleet(path, ()), FilesBeside(path)
     check_fleet(path, config, files)
-    return FleetRun(config, files)
+    return FleetRun(config, files, compiled=compiled)

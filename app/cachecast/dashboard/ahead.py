@@ -72,6 +72,11 @@ class Ahead:
             raise
         return self._answers.get(name)
 
+    def wait(self) -> None:
+        """Until it has ended."""
+        with self._news:
+            self._news.wait_for(lambda: self._over)
+
     def end(self) -> None:
         """End it and forget what it answered."""
         self._keys.clear()

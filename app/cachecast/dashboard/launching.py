@@ -1,5 +1,6 @@
 """Starting Streamlit in this process, quiet, on this machine only, with the first answers warm."""
 
+import contextlib
 import sys
 import threading
 import webbrowser
@@ -8,11 +9,13 @@ from pathlib import Path
 
 import click
 
+from cachecast.dashboard import kernels
 from cachecast.dashboard.ahead import Ahead
 from cachecast.dashboard.arguments import Arguments
 from cachecast.dashboard.opened import check
 from cachecast.dashboard.serving import listening, serve
 from cachecast.dashboard.theme import STREAMLIT_THEME
+from cachecast_datasets.errors import BadInput
 
 _SCRIPT = Path(__file__).parent / "script" / "cachecast_dashboard.py"
 _LARGEST_UPLOAD_MB = 500  # an upload is held in memory; larger logs are opened by path
@@ -38,6 +41,9 @@ def launch(arguments: Arguments, host: str, port: int, browser: bool, ahead: Ahe
 
     def started() -> None:
         threading.Thread(target=_warm, args=(arguments,), daemon=True, name="warm").start()
+        threading.Thread(
+            target=_prepare_fleets, args=(arguments, ahead), daemon=True, name="fleets"
+        ).start()
         if browser:
             webbrowser.open(url)
 
@@ -58,6 +64,7 @@ def _options(host: str, port: int) -> dict[str, object]:
         "client.showErrorDetails": "none",
         "client.showErrorLinks": False,
         "runner.magicEnabled": False,
+        "runner.postScriptGC": False,  # beside a simulation's objects: 0.1 s for each progress bar
         "logger.hideWelcomeMessage": True,
         "logger.level": "error",
         **STREAMLIT_THEME,
@@ -81,3 +88,20 @@ def _warm(arguments: Arguments) -> None:
     work.wait()
     if work.answer is not None and "log" in work.answer:
         answers.ask(BILL, opened(work.answer), arguments.scenario)
+
+
+def _prepare_fleets(arguments: Arguments, ahead: Ahead | None) -> None:
+    """Once the first answers are there: load what serves fleets, and read the log for them."""
+    kernels.prepare(None if ahead is None else ahead.wait)
+    if arguments.source is None:
+        return
+    from cachecast.dashboard.answers import answers_in
+    from cachecast.dashboard.opened import label_of, opened
+    from cachecast.dashboard.questions.fleet import fleet_jobs
+
+    work = answers_in(arguments.folder).open(arguments.source, label_of(arguments.source))
+    work.wait()
+    if work.answer is not None and "log" in work.answer:
+        about = opened(work.answer)
+        with contextlib.suppress(BadInput):  # said when a fleet is asked for
+            fleet_jobs(about.key, about.trace()).read_ahead()

@@ -1,6 +1,7 @@
 """A log's requests made into jobs: as they come for one run, or once for many."""
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from cachecast_datasets.errors import RequestFault
 from cachecast_datasets.request import Request
@@ -8,6 +9,9 @@ from cachecast_sim.fleet.closed_loop import Key, Pauses
 from cachecast_sim.fleet.content import ContentError, JobMaker, NoPrompt
 from cachecast_sim.fleet.job import Job
 from cachecast_sim.fleet.prefixes import Path, Segment
+
+if TYPE_CHECKING:  # it brings numba
+    from cachecast_sim.fleet.compiled.tables import LogTables
 
 Asked = tuple[Job, Key, int]  # the job, its session and agent, the caller's pause before it in ns
 
@@ -52,16 +56,27 @@ class KeptJobs:
         self.log = LogJobs(block_tokens, ignore_output)
         self.cut = (block_tokens, ignore_output)
         self._asked = list(self.log.made(requests, pauses=True))
+        self._tables: LogTables | None = None
 
-    def asked(self) -> Iterator[Asked]:
-        """All of them, as nobody has served them yet."""
+    @property
+    def tables(self) -> "LogTables":
+        """For servers in machine code; made once."""
+        from cachecast_sim.fleet.compiled.tables import log_tables
+
+        if self._tables is None:
+            self._tables = log_tables([job for job, _, _ in self._asked])
+        return self._tables
+
+    def asked(self, on_tables: bool = False) -> Iterator[Asked]:
+        """All of them, as nobody has served them yet; those whose blocks stand in `tables` share
+        their segments."""
         own: dict[Segment, Segment] = {}
         for job, key, pause_ns in self._asked:
-            yield _again(job, own), key, pause_ns
+            yield _again(job, job.path if on_tables else _own_path(job, own)), key, pause_ns
 
 
-def _again(job: Job, own: dict[Segment, Segment]) -> Job:
-    """A copy that has not been served, on a run's `own` segments."""
+def _own_path(job: Job, own: dict[Segment, Segment]) -> Path:
+    """Its path on a run's `own` segments."""
     path: Path = []
     for segment, low, high in job.path[:-1]:
         copy = own.get(segment)
@@ -70,6 +85,11 @@ def _again(job: Job, own: dict[Segment, Segment]) -> Job:
         path.append((copy, low, high))
     segment, low, high = job.path[-1]  # its output is nobody else's
     path.append((Segment(segment.start), low, high))
+    return path
+
+
+def _again(job: Job, path: Path) -> Job:
+    """A copy that has not been served, with that path."""
     return Job(
         job.request_id, job.index, job.arrival_ns, job.prompt_tokens, job.output_tokens, path,
         job.known_blocks, job.shared_blocks, job.session_id,

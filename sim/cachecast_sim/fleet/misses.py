@@ -47,10 +47,20 @@ def explain(
     here, somewhere, expired = _held(job, hit_blocks, whole, pool)
     if settle is not None and somewhere < usable and settle(_segment_at(job.path, somewhere)):
         here, somewhere, expired = _held(job, hit_blocks, whole, pool)
+    gone = "ttl_expired" if expired is not None and expired <= hit_blocks else "evicted"
+    tell_reasons(job, hit_blocks, here, somewhere, gone, block_tokens)
+
+
+def tell_reasons(
+    job: Job, hit_blocks: int, here: int, somewhere: int, gone: str, block_tokens: int
+) -> None:
+    """The same of a job of whose prompt its server ever held `here` blocks and any server
+    `somewhere`; `gone` is why blocks are not here any more."""
+    prompt = job.prompt_tokens
+    whole, usable = prompt // block_tokens, (prompt - 1) // block_tokens
     if somewhere > usable:
         here, somewhere = min(here, usable), usable
     shared = max(somewhere, min(job.shared_blocks, usable))
-    gone = "ttl_expired" if expired is not None and expired <= hit_blocks else "evicted"
     new = "new_content" if job.shared_blocks or hit_blocks else "cold_start"
     # the last block may be there and must be computed all the same
     last = block_tokens if whole > usable and job.shared_blocks >= whole else 0

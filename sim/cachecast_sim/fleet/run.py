@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cachecast_datasets.request import Request
 from cachecast_sim.fleet.closed_loop import ClosedLoop
+from cachecast_sim.fleet.compiled.choice import fits, is_plain, size_of
 from cachecast_sim.fleet.config import FleetConfig
 from cachecast_sim.fleet.eviction import Uses
 from cachecast_sim.fleet.gaps import GapCounts, counted, together
@@ -24,6 +25,7 @@ from cachecast_sim.latency.files import LatencyFiles, NoFiles
 from cachecast_sim.latency.logged import OnStep
 
 if TYPE_CHECKING:
+    from cachecast_sim.fleet.compiled.servers import CompiledServers
     from cachecast_sim.fleet.sglang.server import SglangServer
 
 
@@ -36,16 +38,20 @@ class FleetRun:
     """
 
     def __init__(
-        self, config: FleetConfig, files: LatencyFiles | None = None, on_step: OnStep | None = None
-    ) -> None:
+        self, config: FleetConfig, files: LatencyFiles | None = None,
+        on_step: OnStep | None = None, *, compiled: bool = False,
+    ) -> None:  # fmt: skip
         """BadInput for a model, a file or a hardware that does not exist or does not fit.
 
-        `on_step` hears of every step; with several servers they come mixed.
+        `on_step` hears of every step; with several servers they come mixed. `compiled`: kept jobs
+        are served in machine code where that can be (`fleet.compiled`), with the same results.
         """
+        self._compiled = compiled and on_step is None and is_plain(config)
         self.config = config
         self.totals = FleetTotals()
         self.timeline = Timeline(config.servers)
         self.engines: Sequence[VllmServer | SglangServer] = ()
+        self.machine: CompiledServers | None = None  # serves instead of them where that can be
         files = files or NoFiles()
         self.kv = kv_size(config, files)  # of one server
         self._log = LogJobs(*self.cut)
@@ -94,6 +100,8 @@ class FleetRun:
     @property
     def gaps(self) -> GapCounts:
         """Nanoseconds between two tokens of a request: how often, over all servers."""
+        if self.machine is not None:
+            return self.machine.counted_gaps()
         return together(
             engine.counted_gaps() if isinstance(engine, VllmServer) else counted(engine.gaps)
             for engine in self.engines
@@ -101,16 +109,20 @@ class FleetRun:
 
     @property
     def preemptions(self) -> int:
-        return sum(engine.preemptions for engine in self.engines)
+        return sum(engine.preemptions for engine in self._at_work)
 
     @property
     def evicted_blocks(self) -> int:
         """Blocks that lost their content on a GPU for want of room."""
-        return sum(engine.evicted_blocks for engine in self.engines)
+        return sum(engine.evicted_blocks for engine in self._at_work)
 
     @property
     def steps(self) -> int:
-        return sum(engine.steps for engine in self.engines)
+        return sum(engine.steps for engine in self._at_work)
+
+    @property
+    def _at_work(self) -> "Sequence[VllmServer | SglangServer | CompiledServers]":
+        return self.engines if self.machine is None else [self.machine]
 
     @property
     def gpu_time_ns(self) -> int:
@@ -173,7 +185,7 @@ class FleetRun:
         if isinstance(requests, KeptJobs):
             assert requests.cut == self.cut, "kept for engines of another block size"
             self._log = requests.log
-            source = requests.asked()
+            source = requests.asked(on_tables=self._compiled and self._connect_compiled(requests))
         else:
             source = self._log.made(requests, self.config.fleet.loop == "closed")
         traffic = Fraction(str(self.config.fleet.traffic))
@@ -182,6 +194,23 @@ class FleetRun:
     def _ended(self, job: Job, now_ns: int) -> None:
         if self._loop is not None:
             self._loop.ended(job, now_ns, self._world.arrive_at)
+
+    def _connect_compiled(self, kept: KeptJobs) -> bool:
+        """Servers in machine code instead, if they can serve that log."""
+        terms, size = self._maker.latencies[0].terms(), size_of(self.config, self.blocks_per_server)
+        if terms is None or not fits(kept.tables, size, terms):
+            return False
+        from cachecast_sim.fleet.compiled.servers import CompiledServers
+
+        fleet, world = self.config.fleet, self._world
+        servers = CompiledServers(
+            kept.tables, size, terms, world.finished, self.timeline.sample, world.env.peek,
+            stop_at_end=fleet.loop == "closed",
+        )  # fmt: skip
+        route = ROUTERS[fleet.router](servers.views, RouterSettings(fleet.router_balance))
+        world.connect_together(servers, fleet.servers, route)
+        self.machine = servers
+        return True
 
     def _connect(self) -> None:
         fleet, make, world = self.config.fleet, self._maker, self._world

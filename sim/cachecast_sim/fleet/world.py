@@ -165,6 +165,11 @@ class FleetWorld:
         self.clocks = self._clocks(engines, 0)
         self._route = route
 
+    def connect_together(self, engine: EngineServer, servers: int, route: Route) -> None:
+        """So many servers that one engine moves all together."""
+        self.clocks = [ServerClock(self.env, engine, 0, None)] * servers
+        self._route = route
+
     def connect_decode(
         self, givers: Sequence[GivingServer], engines: Sequence[EngineServer], route: Route,
         links: Sequence[Link], token_bytes: int,

@@ -8,6 +8,7 @@ from cachecast_sim.latency.fields import number
 from cachecast_sim.latency.files import LatencyFiles
 from cachecast_sim.latency.linear import LONGEST_S
 from cachecast_sim.latency.model import LatencyModel, equal_ends_ns
+from cachecast_sim.latency.terms import FIXED, Terms
 
 FIELDS = {
     "prefill_step_s": "seconds of a step that computes prompt tokens, 0 to 86400",
@@ -44,6 +45,10 @@ class FixedModel(LatencyModel):
     ) -> Sequence[int]:
         """All steps last equally long."""
         return equal_ends_ns(self.step_ns(chunk, 1, 0, decode_requests, decode_context), steps)
+
+    def terms(self) -> Terms:
+        """The three durations."""
+        return Terms((FIXED, self._prefill_ns, self._decode_ns, self._mixed_ns))
 
 
 def fixed_model(table: Mapping[str, object], files: LatencyFiles) -> FixedModel:

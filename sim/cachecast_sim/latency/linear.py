@@ -7,6 +7,7 @@ from cachecast_sim.latency.exact import over_one_denominator, rounded
 from cachecast_sim.latency.fields import number
 from cachecast_sim.latency.files import LatencyFiles
 from cachecast_sim.latency.model import LatencyModel, equal_ends_ns
+from cachecast_sim.latency.terms import LINEAR, Terms
 
 FIELDS = {
     "step_base_s": "seconds of every step, 0 to 86400",
@@ -42,6 +43,10 @@ class LinearModel(LatencyModel):
     ) -> Sequence[int]:
         """All steps last equally long."""
         return equal_ends_ns(self.step_ns(chunk, 1, 0, decode_requests, decode_context), steps)
+
+    def terms(self) -> Terms:
+        """Base and price as fractions of a nanosecond."""
+        return Terms((LINEAR, self._base, self._per_token, self._denominator))
 
 
 def linear_model(table: Mapping[str, object], files: LatencyFiles) -> LinearModel:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Protocol
 
+from cachecast_sim.latency.terms import Terms
+
 HeldTokens = Callable[[int], int]
 
 
@@ -66,6 +68,10 @@ class LatencyModel(Protocol):
         `held_tokens(n)` for the one n decode steps later. Most models need not know.
         """
         return
+
+    def terms(self) -> Terms | None:
+        """The model as numbers, where `step_ns` depends on nothing else; None if it does."""
+        return None
 
     def assumptions(self) -> tuple[str, ...]:
         """Sentences for the result's assumptions, complete once the run has ended."""

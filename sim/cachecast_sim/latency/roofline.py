@@ -16,6 +16,7 @@ from cachecast_sim.latency.files import LatencyFiles
 from cachecast_sim.latency.hardware import Hardware
 from cachecast_sim.latency.model import LatencyModel, equal_ends_ns, growing_ends_ns
 from cachecast_sim.latency.shape import ModelShape
+from cachecast_sim.latency.terms import ROOFLINE, Terms
 from cachecast_sim.latency.work import (
     Growing,
     Steps,
@@ -162,6 +163,22 @@ class RooflineModel(LatencyModel):
         if each_ns[0] < 1:  # the shortest
             each_ns = np.maximum(1, each_ns)
         return array("q", each_ns.cumsum().tobytes())
+
+    def terms(self) -> Terms:
+        """Times of a token, a row, a pair and a byte, and the sizes that they are taken of."""
+        shape, work, experts = self._shape, self._work, self._shape.experts
+        window = shape.window_tokens
+        return Terms(
+            (
+                ROOFLINE, shape.layers, 0 if window is None else shape.window_layers,
+                window or 0, work.kv_layer_bytes, work.fixed_bytes,
+            ),
+            (
+                self._token_ns, self._row_ns, *self._pair_ns, self._bytes_ns, self._link_ns,
+                self._overhead_ns, work.expert_bytes,
+            ),
+            None if experts is None else (experts.count, experts.per_token),
+        )  # fmt: skip
 
     def assumptions(self) -> tuple[str, ...]:
         """Where the figures come from and what is idealised."""

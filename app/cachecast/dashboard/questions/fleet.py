@@ -1,20 +1,24 @@
 """The log on own servers: the run that `cachecast simulate LOG --fleet FILE -o RUN` writes."""
 
 import hashlib
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 from msgspec import structs
 
+from cachecast.dashboard import kernels
 from cachecast.dashboard.answers import Arguments, Question
 from cachecast.dashboard.folder import Folder
 from cachecast.dashboard.opened import Opened
 from cachecast.dashboard.work import Answer
 from cachecast.fleet_file import FilesBeside
+from cachecast.fleet_jobs import FleetJobs
 from cachecast.fleet_report import cost_json
 from cachecast.progress import Report
 from cachecast.results.writer import hash_inputs
 from cachecast.simulating_logs import Keep, serve_trace
+from cachecast_datasets.trace import Trace
 from cachecast_sim.fleet.config import CostTable, FleetConfig
 from cachecast_sim.fleet.run import FleetRun
 
@@ -40,11 +44,19 @@ def _answer(about: Opened, arguments: Arguments, folder: Folder, report: Report)
     steps = config.latency.get("kind") == "recorded"
     keep = Keep(path, True, steps, FLEET_FILE, hash_inputs([about.source]))
     files = FilesBeside(FLEET_FILE)
+    trace, compiled = about.trace(), kernels.ready()
     serve_trace(
-        about.trace(), lambda on_step: FleetRun(config, files, on_step), (), keep, report=report
-    )
+        trace, lambda on_step: FleetRun(config, files, on_step, compiled=compiled), (), keep,
+        report=report, source=fleet_jobs(about.key, trace).of,
+    )  # fmt: skip
     folder.prune_runs()
     return {"path": str(path)}
+
+
+@lru_cache(maxsize=2)
+def fleet_jobs(key: str, trace: Trace) -> FleetJobs:
+    """The log's jobs, kept for every fleet of every page."""
+    return FleetJobs(trace)
 
 
 def priced(info: Answer, cost: CostTable | None) -> Answer:

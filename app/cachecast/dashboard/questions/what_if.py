@@ -2,10 +2,12 @@
 
 from functools import lru_cache
 
+from cachecast.dashboard import kernels
 from cachecast.dashboard.answers import Arguments, Question
 from cachecast.dashboard.catalogue import catalogue
 from cachecast.dashboard.folder import Folder
 from cachecast.dashboard.opened import Opened
+from cachecast.dashboard.questions.fleet import fleet_jobs
 from cachecast.dashboard.what_if.fleets import fleet_of
 from cachecast.dashboard.work import Answer
 from cachecast.kept_turns import KeptTurns
@@ -47,7 +49,10 @@ def whatifs_of(about: Opened, scenario: str) -> WhatIfs:
 @lru_cache(maxsize=8)
 def _asked(key: str, trace: Trace, scenario: str) -> WhatIfs:
     """One object for a log and a scenario: its baseline is replayed once."""
-    return WhatIfs(trace, scenario_of(scenario, catalogue()), catalogue(), _turns(key, trace))
+    return WhatIfs(
+        trace, scenario_of(scenario, catalogue()), catalogue(), jobs=fleet_jobs(key, trace),
+        turns=_turns(key, trace), compiled=kernels.ready,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1)  # a hundred megabytes perhaps

@@ -62,18 +62,20 @@ class DecodeGroup:
     def next_finish(self) -> int:
         """Steps until the first job has all its tokens. Only while there are jobs."""
         finishes = self._finishes
-        while _stale(*finishes[0]):
-            heappop(finishes)
-        return finishes[0][0] - self.steps
+        while True:
+            step, order, job = finishes[0]
+            if step == job.finish_step and order == job.order:
+                return step - self.steps
+            heappop(finishes)  # it has left since; one that came back may finish in the same step
 
     def finished(self) -> list[Job]:
         """The jobs that have all their tokens now, in running order."""
         finishes, steps = self._finishes, self.steps
         done: list[Job] = []
         while finishes and finishes[0][0] <= steps:
-            entry = heappop(finishes)
-            if not _stale(*entry):
-                done.append(entry[2])
+            step, order, job = heappop(finishes)
+            if step == job.finish_step and order == job.order:
+                done.append(job)
         return done
 
     def blocks_needed(self, steps: int) -> int:
@@ -116,8 +118,3 @@ class DecodeGroup:
         """Steps up to and with the next one in which a known block is full. Only if any fills."""
         size, start = self.block_tokens, self.steps
         return 1 + min((phase - start) % size for phase in self.fills)
-
-
-def _stale(step: int, order: int, job: Job) -> bool:
-    """Whether `job` has left since; a job that came back may finish in the very same step."""
-    return step != job.finish_step or order != job.order

@@ -68,10 +68,12 @@ class VllmServer:
         self.admitted = 0
 
     def fits(self, job: Job) -> bool:
-        """Whether the job's K and V can ever be here at once; the last token has none."""
-        tokens = job.prompt_tokens
-        if self._hand_over is None:
-            tokens += job.output_tokens - 1
+        """Whether the job's K and V can ever be in one place at once; the last token has none.
+
+        A server that only prefills asks for the output too: the one that decodes is as large, and
+        would refuse the job while its blocks wait here to be fetched.
+        """
+        tokens = job.prompt_tokens + job.output_tokens - 1
         return -(-tokens // self.block_tokens) <= self.pool.usable_blocks
 
     def submit(self, job: Job, now_ns: int) -> int | None:
@@ -114,7 +116,8 @@ class VllmServer:
         """Somebody asks for `load` at the first boundary at that time or later. When `advance` must
         be called, if that is earlier than was said before."""
         self._look_ns = at_ns
-        return self._plan.cut(at_ns) if self._plan.busy and self._plan.chunk else None
+        plan = self._plan
+        return plan.cut(at_ns) if plan.busy and plan.ends is not None else None
 
     @property
     def jobs(self) -> int:
@@ -173,7 +176,7 @@ class VllmServer:
             plan.count_gaps(self._gaps, len(group.jobs))
             for job in group.finished():
                 self._finish(job, group.leave(job), now_ns)
-        for job in self.prefills.completing:
+        for job in self.prefills.completing if self.prefills.requests else ():
             job.generated += 1
             if job.first_token_ns is None:
                 job.first_token_ns = now_ns
@@ -192,7 +195,8 @@ class VllmServer:
         if self.transfers.arrivals:
             self._use_arrived(now_ns)
         group, prefills = self.group, self.prefills
-        prefills.clear()
+        if prefills.requests:
+            prefills.clear()
         decodes, partial = len(group.jobs), prefills.partial
         context = group.context + decodes
         budget = self.max_batch_tokens - decodes
@@ -247,7 +251,7 @@ class VllmServer:
         if group.fills:
             self._owe(None)
         ends = self._latency.decode_ends_ns(decodes, context, steps)
-        return self._plan.stretch(now_ns, ends, self.transfers.next_ns)
+        return self._plan.stretch(now_ns, ends, self.transfers.next_ns, self._look_ns)
 
     def _go_on(self, begun: int) -> None:
         """More steps of a stretch have begun, so many in all: the blocks of them all."""
@@ -268,7 +272,8 @@ class VllmServer:
                 for step in range(group.steps, group.steps + steps):
                     for job in group.filling(step):
                         self.blocks.fill(job, job.computed + step + 1 - job.joined_step)
-            group.advance(steps)
+            group.steps += steps
+            group.context += steps * len(group.jobs)
         self._plan.computed += steps
 
     def prefill(self, job: Job, tokens: int) -> int:

@@ -21,9 +21,8 @@ class Prefills:
 
     def clear(self) -> None:
         """For the next step; the partial one stays."""
-        if self.requests:
-            self.completing = []
-            self.tokens = self.requests = self.pairs = 0
+        self.completing = []
+        self.tokens = self.requests = self.pairs = 0
 
     def add(self, job: Job, tokens: int) -> None:
         """`job` has just computed `tokens` tokens in this step."""
@@ -62,20 +61,25 @@ class StepPlan:
         self.started_ns, self._duration_ns = now_ns, duration_ns
         return now_ns + duration_ns
 
-    def stretch(self, now_ns: int, ends: Sequence[int], changes_ns: int | None) -> int:
-        """Decode steps that begin now; at the first end at or after `changes_ns` something joins.
-        The end of the stretch."""
+    def stretch(
+        self, now_ns: int, ends: Sequence[int], changes_ns: int | None, looked_at_ns: int
+    ) -> int:
+        """Decode steps that begin now, up to the first end at or after `changes_ns`, when something
+        joins, or `looked_at_ns` if that is to come. The end of the stretch."""
         self.busy, self.ends, self.planned, self.computed = True, ends, len(ends), 1
         self.started_ns, self.chunk = now_ns, 0
+        end_ns = now_ns + ends[-1]
+        if now_ns < looked_at_ns < end_ns:
+            end_ns = self.cut(looked_at_ns)
         if changes_ns is not None:
-            self.cut(changes_ns)
-        return now_ns + ends[self.planned - 1]
+            end_ns = self.cut(changes_ns)
+        return end_ns
 
     def chunks(self, now_ns: int, ends: Sequence[int], chunk: int, looked_at_ns: int) -> int:
         """Steps that begin now and each compute `chunk` tokens of one prompt, up to the first end
         at or after `looked_at_ns` if that is to come. That end; nobody can join before it. The
         blocks of none are taken yet."""
-        end_ns = self.stretch(now_ns, ends, looked_at_ns if looked_at_ns > now_ns else None)
+        end_ns = self.stretch(now_ns, ends, None, looked_at_ns)
         self.chunk, self.computed = chunk, 0
         return end_ns
 

@@ -1,0 +1,47 @@
+"""A log's jobs for fleets: made once for all that cut the log alike."""
+
+import threading
+from collections.abc import Iterable
+
+from cachecast.cycle_collector import without_cycle_collector
+from cachecast.progress import nothing_to_report
+from cachecast.simulating_logs import Progress, requests_of
+from cachecast_datasets.request import Request
+from cachecast_datasets.trace import Trace
+from cachecast_sim.fleet.config import EngineTable
+from cachecast_sim.fleet.log_jobs import KeptJobs
+from cachecast_sim.fleet.run import FleetRun
+
+MOST_KEPT = 200_000  # requests of a log whose jobs are kept between fleets: some 150 MB
+
+
+class FleetJobs:
+    """The jobs of one log."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._kept: KeptJobs | None = None
+        self._making = threading.Lock()
+
+    def read_ahead(self) -> None:
+        """Make those that most fleets will ask for. BadInput for a request that none can serve."""
+        engine = EngineTable()
+        if self._trace.rows <= MOST_KEPT and self._trace.meta.evidence != "counts":
+            progress = Progress(nothing_to_report, self._trace.rows)
+            _ = self._made((engine.block_tokens, engine.ignore_output), progress).tables
+
+    def of(self, run: FleetRun, progress: Progress) -> Iterable[Request] | KeptJobs:
+        """What the run serves; streamed where there is too much to keep."""
+        if self._trace.rows > MOST_KEPT:
+            return requests_of(self._trace, progress)
+        return self._made(run.cut, progress)
+
+    def _made(self, cut: tuple[int, bool], progress: Progress) -> KeptJobs:
+        with self._making:
+            kept = self._kept
+            if kept is None or kept.cut != cut:
+                with without_cycle_collector():
+                    kept = self._kept = KeptJobs(requests_of(self._trace, progress), *cut)
+            else:
+                progress.all_read()
+        return kept

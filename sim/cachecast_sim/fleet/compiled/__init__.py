@@ -1,0 +1,1 @@
+"""Plain vLLM servers in machine code: the same rules once more, held equal to `fleet.vllm`."""
