@@ -7,15 +7,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from cachecast.dashboard import address, wording
 from cachecast.dashboard import misses_numbers as numbers
-from cachecast.dashboard import wording
 from cachecast.dashboard.states import empty
 from cachecast.dashboard.work import Answer
 
 _MOST = 1_000  # rows of the table; search finds the others
 _HEIGHT = 260
 _HEAD, _ROW = 34, 33  # pixels, at our font size, of Streamlit's table
-_KEY = "session"  # in the URL
 _MEANING = {
     "avoidable": "Lost to avoidable misses: what they cost above the read price",
     "all misses": "What all misses cost above the read price",
@@ -30,9 +29,10 @@ def choose(why: Answer) -> Answer | None:
     if not rows:
         empty("Nothing was missed", "No session has a miss to look into.", ":material/check:")
         return None
+    _say_if_the_link_names_another(rows)
     wanted = st.text_input(
         "Search sessions", placeholder="part of a session's id", icon=":material/search:",
-        width=360, key="search sessions",
+        width=360, key="search sessions", persist_state="session",
     )  # fmt: skip
     found = numbers.searched(rows, wanted)
     if not found:
@@ -45,9 +45,16 @@ def choose(why: Answer) -> Answer | None:
     return chosen
 
 
+def _say_if_the_link_names_another(rows: Sequence[Answer]) -> None:
+    named = address.one("session")
+    if named is not None and _in_url(rows) is None:
+        name = wording.plain(numbers.session_name(named or None))
+        st.info(f"The link names {name}, which missed nothing here: the first one is shown.")
+
+
 def _in_url(rows: Sequence[Answer]) -> Answer | None:
     """The session that the URL names; None if it names none of this log."""
-    named = st.query_params.get(_KEY)
+    named = address.one("session")
     if named is None:
         return None
     return next((row for row in rows if (row["session"] or "") == named), None)
@@ -75,7 +82,7 @@ def _table(rows: Sequence[Answer], currency: str | None, chosen: Answer, wanted:
 def _name_in_url(rows: Sequence[Answer], key: str) -> None:
     picked = st.session_state[key].selection.rows
     if picked and picked[0] < len(rows):
-        st.query_params[_KEY] = rows[picked[0]]["session"] or ""
+        address.put(session=rows[picked[0]]["session"] or "")
 
 
 def _styled(rows: Sequence[Answer], currency: str | None) -> Any:

@@ -39,7 +39,7 @@ def scatter(points: list[Row], name: str, floor_pct: float | None) -> AnyChart:
         .mark_line(color=CLASS_COLOURS["uncached"], strokeDash=[4, 3])
         .encode(x=x, y=y),
         alt.Chart(alt.InlineData(values=points))
-        .mark_circle(color=SERVER, opacity=0.6, size=36)
+        .mark_circle(color=SERVER, opacity=0.85, size=32)
         .encode(
             x=alt.X("measured:Q", scale=scale),
             y=alt.Y("predicted:Q", scale=scale),
