@@ -59,7 +59,7 @@ def serving(
         yield server
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(_START_S)
 
 
 def settle(page: Page) -> None:
@@ -75,6 +75,26 @@ def settle(page: Page) -> None:
             window.stillSince ??= now;
             return now - window.stillSince > 400;
         }"""
+    )
+
+
+def drawn(page: Page) -> None:
+    """Wait until the page stands still and all that it shows is drawn: letters, charts, tables."""
+    settle(page)
+    page.wait_for_function(
+        """() => {
+            const all = (inside) => [...document.querySelectorAll(inside)];
+            const seen = (part) => part !== null && part.getBoundingClientRect().width > 0;
+            const painted = (element) => seen(element.querySelector('svg.marks, canvas'));
+            return document.fonts.status === 'loaded'
+                && all('[data-testid="stVegaLiteChart"]').every(painted)
+                && all('[data-testid="stDataFrame"]').every(painted)
+                && all('[data-stale="true"], [data-testid="stSkeleton"]').length === 0;
+        }"""
+    )
+    # what was laid out is on screen once the browser has painted twice
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )
 
 

@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-# the log's hash, the scenario, the one of a run, a session of the log, changes and kept scenarios
-NAMES = ("log", "as", "bill", "session", "change", "keep")
+# the log's hash, the scenario, the one of a run, a session of the log, changes, kept scenarios and
+# the form of a fleet
+NAMES = ("log", "as", "bill", "session", "change", "keep", "fleet")
 _CHOSEN = "what the address says"  # in the session
 Choices = dict[str, list[str]]
 
