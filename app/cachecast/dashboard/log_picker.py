@@ -16,6 +16,7 @@ from cachecast_datasets.errors import BadInput
 _READING = "Reading the log"
 # in the session
 _CHOSEN = "chosen input"  # (path, label), or None for none
+_KEY = "hash of what is open"
 _NOT_OPEN = "log that the link names"  # its hash, where this server knows no such log
 
 
@@ -38,18 +39,20 @@ def current(answers: Answers, arguments: Arguments) -> Opened | None:
         welcome(answers)
         st.stop()
     now = opened(answer_or_stop(work, _READING))
-    answers.chosen[now.key] = chosen
+    answers.chosen[now.key], st.session_state[_KEY] = chosen, now.key
     _say_what_is_not_open(now)
     address.put(log=now.key)
     return now
 
 
 def _named_by_address(answers: Answers) -> tuple[Path, str] | None:
-    """Path and label of the log that the address names, if this server has opened it before."""
+    """Path and label of another log that the address names, if this server has opened it before."""
     key = address.one("log")
-    if _CHOSEN not in st.session_state and key is not None and key not in answers.chosen:
+    if key is None or key == st.session_state.get(_KEY):
+        return None
+    if _CHOSEN not in st.session_state and key not in answers.chosen:
         st.session_state[_NOT_OPEN] = key
-    return answers.chosen.get(key or "")
+    return answers.chosen.get(key)
 
 
 def _say_what_is_not_open(now: Opened | None) -> None:

@@ -15,6 +15,7 @@ from cachecast.dashboard.work import Answer
 _MOST = 1_000  # rows of the table; search finds the others
 _HEIGHT = 260
 _HEAD, _ROW = 34, 33  # pixels, at our font size, of Streamlit's table
+_CLICKED, _TABLES = "session clicked", "tables of sessions drawn"  # in the session
 _MEANING = {
     "avoidable": "Lost to avoidable misses: what they cost above the read price",
     "all misses": "What all misses cost above the read price",
@@ -61,8 +62,13 @@ def _in_url(rows: Sequence[Answer]) -> Answer | None:
 
 
 def _table(rows: Sequence[Answer], currency: str | None, chosen: Answer, wanted: str) -> None:
-    """Draw it; a click names the session in the URL, which alone says what is chosen."""
-    key = f"sessions {wanted}"
+    """Draw it; a click names the session in the URL, which alone says what is chosen: where that
+    was changed by other means the table is a new one, with another row marked."""
+    drawn: int = st.session_state.setdefault(_TABLES, 0)
+    if st.session_state.setdefault(_CLICKED, chosen["session"]) != chosen["session"]:
+        st.session_state[_CLICKED] = chosen["session"]
+        st.session_state[_TABLES] = drawn = drawn + 1
+    key = f"sessions {drawn} {wanted}"
     at = next((i for i, row in enumerate(rows) if row is chosen), None)
     st.dataframe(
         _styled(rows, currency),
@@ -82,6 +88,7 @@ def _table(rows: Sequence[Answer], currency: str | None, chosen: Answer, wanted:
 def _name_in_url(rows: Sequence[Answer], key: str) -> None:
     picked = st.session_state[key].selection.rows
     if picked and picked[0] < len(rows):
+        st.session_state[_CLICKED] = rows[picked[0]]["session"]
         address.put(session=rows[picked[0]]["session"] or "")
 
 

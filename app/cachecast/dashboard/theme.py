@@ -52,6 +52,7 @@ STYLE: Final = """<style>
 .st-key-navigation {
   position: fixed; top: 0; height: 3.75rem; width: auto; z-index: 999991; align-items: center;
 }
+[data-testid="stButtonGroup"] button { min-height: 2.45rem; }
 [data-testid="stVegaLiteChart"] .mark-text text { fill: currentColor; fill-opacity: .8; }
 [class*="st-key-tiles"] [data-testid="stColumn"] { min-width: 10.2rem; flex-basis: 10.2rem; }
 [class*="st-key-panels"] [data-testid="stColumn"] { min-width: 17rem; flex-basis: 17rem; }
