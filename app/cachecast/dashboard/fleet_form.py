@@ -123,7 +123,8 @@ def _more(hardware: str) -> dict[str, Any]:
         )  # fmt: skip
         found["max_seqs"] = _count("max_seqs", "Requests at a time, at most")
         found["blocks"] = st.number_input(
-            "Blocks a server", *map(int, LIMITS["blocks"]), key="fleet blocks",
+            "Blocks a server", int(LIMITS["blocks"][0]), int(LIMITS["blocks"][1]),
+            key="fleet blocks",
             placeholder=f"from {memory_gib(hardware):.0f} GiB a GPU",
             help="Empty: what the weights leave of the memory, as vLLM counts",
         )  # fmt: skip

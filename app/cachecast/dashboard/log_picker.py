@@ -17,7 +17,10 @@ _READING = "Reading the log"
 # in the session
 _CHOSEN = "chosen input"  # (path, label), or None for none
 _KEY = "hash of what is open"
+_ANOTHER = "another input was chosen"
 _NOT_OPEN = "log that the link names"  # its hash, where this server knows no such log
+
+_OF_A_LOG = {"session": None, "bill": None}  # what the address says of one log only
 
 
 def current(answers: Answers, arguments: Arguments) -> Opened | None:
@@ -41,7 +44,10 @@ def current(answers: Answers, arguments: Arguments) -> Opened | None:
     now = opened(answer_or_stop(work, _READING))
     answers.chosen[now.key], st.session_state[_KEY] = chosen, now.key
     _say_what_is_not_open(now)
-    address.put(log=now.key)
+    if st.session_state.pop(_ANOTHER, False):
+        address.put(log=now.key, **_OF_A_LOG)  # at once: one step of the browser's history
+    else:
+        address.put(log=now.key)
     return now
 
 
@@ -112,15 +118,9 @@ def _choices(answers: Answers) -> None:
 
 def _choose(answers: Answers, path: Path, label: str) -> None:
     answers.read_anew(path, label)
-    _forget_the_last()
-    st.session_state[_CHOSEN] = (path, label)
-    st.rerun()
-
-
-def _forget_the_last() -> None:
-    """What was chosen of the log that is open until now, which the address names."""
     st.session_state.pop(_NOT_OPEN, None)
-    address.put(log=None, session=None, bill=None)
+    st.session_state[_CHOSEN], st.session_state[_ANOTHER] = (path, label), True
+    st.rerun()
 
 
 def _folder(answers: Answers) -> None:
@@ -130,6 +130,6 @@ def _folder(answers: Answers) -> None:
         st.caption(f"{wording.tokens(count)} {what}, {wording.size(size)}")
     if st.button("Empty the folder", icon=":material/delete:"):
         answers.empty()
-        _forget_the_last()
+        address.put(log=None, **_OF_A_LOG)
         st.session_state[_CHOSEN] = None
         st.rerun()

@@ -58,7 +58,9 @@ STYLE: Final = """<style>
 [class*="st-key-panels"] [data-testid="stColumn"] { min-width: 17rem; flex-basis: 17rem; }
 @media (max-width: 1000px) {
   [data-testid="stSidebar"] { width: 15rem !important; min-width: 0 !important; }
-  [class*="st-key-form"] [data-testid="stColumn"] { min-width: 9rem; flex-basis: 9rem; }
+  [class*="st-key-tiles"] [data-testid="stColumn"] { min-width: 12rem; flex-basis: 12rem; }
+  [class*="st-key-panels"] [data-testid="stColumn"] { min-width: 20rem; flex-basis: 20rem; }
+  [class*="st-key-form"] [data-testid="stColumn"] { min-width: 7.4rem; flex-basis: 7.4rem; }
   [class*="st-key-stack"] [data-testid="stColumn"] { min-width: 100%; }
 }
 </style>"""

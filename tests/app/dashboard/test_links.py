@@ -1,4 +1,4 @@
-"""What a link asks for is shown, or a sentence says why it is not: nothing is dropped in silence."""
+"""What a link asks for is shown, or a sentence says why not: nothing is dropped in silence."""
 
 import json
 from collections.abc import Callable

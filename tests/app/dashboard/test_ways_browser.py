@@ -83,7 +83,7 @@ def test_a_link_in_a_new_tab_has_all_that_was_chosen(visit: Visit, run_cli: RunC
     expect(link).to_have_attribute("href", re.compile("keep=Hour"), timeout=_LONG_MS)
 
     with page.context.expect_page() as opening:
-        link.click(modifiers=["ControlOrMeta"])
+        link.click(button="middle")
     tab = opening.value
     settle(tab)
     expect(tab).to_have_url(re.compile(r"misses\?.*as=claude-opus-5"))

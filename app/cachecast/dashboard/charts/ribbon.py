@@ -32,16 +32,18 @@ def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
     )  # fmt: skip
     bars = (
         alt.Chart(alt.InlineData(values=segments))
-        .mark_bar(
-            cornerRadius=1.5, cursor="pointer", stroke="#000000", strokeWidth=0.4
-        )
+        .mark_bar(cornerRadius=1.5, cursor="pointer", stroke="#000000", strokeWidth=0.4)
         .encode(
-            y=y, x=x, x2="end:Q", color=_colour(segments), tooltip=_PIECE,
+            y=y,
+            x=x,
+            x2="end:Q",
+            color=_colour(segments),
+            tooltip=_PIECE,
             # edges of what is a few pixels wide would hide its colour
             strokeOpacity=alt.condition(
                 f"datum.end - datum.start > {longest / _EDGED}", alt.value(0.4), alt.value(0)
             ),
-        )  # fmt: skip
+        )
         .add_params(alt.selection_point(name=PICKED, fields=["n"]))
     )
     parted = [row for row in notes if row["parted"] is not None]

@@ -19,7 +19,8 @@ _ASKED = "sql asked"  # (query, how many were asked before it): widgets forget, 
 _QUERY = "sql query"
 # what is asked at first, by what there is to ask: a result and a chart that say something
 _WHERE_IT_WENT = (
-    "SELECT reason, cost, tokens, requests, avoidable\nFROM by_reason\nORDER BY cost DESC NULLS LAST"
+    "SELECT reason, cost, tokens, requests, avoidable\nFROM by_reason\n"
+    "ORDER BY cost DESC NULLS LAST"
 )
 _BY_MODEL = "SELECT model, charge, requests, prompt_tokens\nFROM by_model\nORDER BY charge DESC"
 _BY_SCENARIO = VIEWS["by_scenario"].example
