@@ -76,4 +76,4 @@ def _shown() -> Choices:
 def _went_back() -> bool:
     """Whether the browser's own history led here."""
     context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
+    return bool(getattr(context, "is_history_navigation", False))  # of Streamlit's inner side

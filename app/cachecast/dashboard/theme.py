@@ -35,7 +35,7 @@ STREAMLIT_THEME: Final[dict[str, str | int]] = {
     "theme.light.backgroundColor": BACKGROUNDS["light"],
     "theme.light.secondaryBackgroundColor": "#F4F6F8",
     "theme.light.textColor": "#1B2430",
-    "theme.dark.primaryColor": "#2BC4A2",
+    "theme.dark.primaryColor": "#128A70",  # white stands on it, and it on the background
     "theme.dark.backgroundColor": BACKGROUNDS["dark"],
     "theme.dark.secondaryBackgroundColor": "#1A1F29",
     "theme.dark.textColor": "#E8ECF1",

@@ -24,9 +24,9 @@ _NOW = "Now"
 
 def show(page: Page) -> None:
     """Draw it: controls, result, scenarios side by side, search, export."""
+    st.header("What-if")
     if page.opened.log is None:
         stop_with("No log is open", "A run holds no prompts to replay: open its request log.")
-    st.header("What-if")
     draft = controls(page, state.draft())
     state.hold(draft)
     *before, work = _asked(page, draft)
