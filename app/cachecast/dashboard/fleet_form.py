@@ -88,7 +88,9 @@ def _form(form: FleetForm) -> FleetForm:
         )
     with servers:
         found["servers"] = _count("servers", "Servers")
-    router, price, currency, traffic = st.columns([1.4, 1.1, 0.5, 2])
+    router, price, currency, traffic = st.columns(
+        [1.4, 1.1, 0.5, 2], vertical_alignment="bottom"
+    )  # fmt: skip
     with router:
         found["router"] = _choice("router", "Router", format_func=wording.words)
     with price:
