@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page, expect
 
 # As root, without a display, and silent: Chromium calls nobody but us.
 CHROMIUM_FLAGS = (
@@ -21,6 +21,8 @@ CHROMIUM_FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
 )  # fmt: skip
 _START_S = 180
+_ROW, _HEADER = 35, 36  # pixels of Streamlit's table
+_CLICKS, _CLICK_MS = 6, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,25 @@ def drawn(page: Page) -> None:
     page.evaluate(
         "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )
+
+
+def click_row(page: Page, row: int, until: Locator) -> None:
+    """Click that row of the page's first table until it has led where it should.
+
+    The table is a picture that takes clicks some time after it is drawn; nothing in the page says
+    when. A second click on a chosen row changes nothing.
+    """
+    drawn(page)
+    table = page.get_by_test_id("stDataFrame").first
+    for _ in range(_CLICKS):
+        table.scroll_into_view_if_needed()
+        table.click(position={"x": 18, "y": _HEADER + _ROW * row + _ROW // 2})
+        try:
+            expect(until).to_be_visible(timeout=_CLICK_MS)
+        except AssertionError:
+            continue
+        return
+    expect(until).to_be_visible()
 
 
 def _wait_until_it_answers(server: Server) -> None:

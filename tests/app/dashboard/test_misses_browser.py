@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
-from dashboard_server import settle
+from dashboard_server import click_row, settle
 from playwright.sync_api import Page, expect
 
 from cachecast.dashboard import misses_numbers
@@ -13,7 +13,6 @@ from cachecast.dashboard.wording import money
 
 Visit = Callable[..., Page]
 RunCli = Callable[..., tuple[int, str, str]]
-_ROW, _HEADER = 35, 36  # pixels of Streamlit's table
 
 
 def test_a_click_on_a_session_draws_its_ribbon_and_a_reload_keeps_it(
@@ -24,13 +23,9 @@ def test_a_click_on_a_session_draws_its_ribbon_and_a_reload_keeps_it(
     page = visit("misses")
     expect(page.get_by_text(f"{first['session']}: {first['requests']} request")).to_be_visible()
 
-    table = page.get_by_test_id("stDataFrame").first
-    table.scroll_into_view_if_needed()
-    table.click(position={"x": 18, "y": _HEADER + _ROW + _ROW // 2})
-    settle(page)
-
     title = page.get_by_text(f"{second['session']}: {second['requests']} request")
-    expect(title).to_be_visible()
+    click_row(page, 1, until=title)
+    settle(page)
     assert money(second["avoidable_cost"], "USD") in title.inner_text()
     expect(page.get_by_test_id("stVegaLiteChart").last.locator("canvas, svg").first).to_be_visible()
     assert parse_qs(urlsplit(page.url).query)["session"] == [second["session"]]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from dashboard_server import settle
+from dashboard_server import click_row, settle
 from playwright.sync_api import Locator, Page, expect
 
 from cachecast.dashboard import misses_numbers
@@ -15,7 +15,6 @@ from cachecast.dashboard.wording import money
 Visit = Callable[..., Page]
 RunCli = Callable[..., tuple[int, str, str]]
 _LONG_MS = 180_000
-_ROW, _HEADER = 35, 36  # pixels of Streamlit's table
 
 
 def value(page: Page, label: str) -> Locator:
@@ -100,11 +99,8 @@ def test_a_session_is_still_chosen_after_a_look_at_another_page(
     _, out, _ = run_cli("why", example_path(), "--as", "claude-opus-5", "--no-text", "--json")
     _, second, *_ = misses_numbers.sessions(json.loads(out))
     page = visit("misses")
-    table = page.get_by_test_id("stDataFrame").first
-    table.scroll_into_view_if_needed()
-    table.click(position={"x": 18, "y": _HEADER + _ROW + _ROW // 2})
     title = page.get_by_text(f"{second['session']}: {second['requests']} request")
-    expect(title).to_be_visible(timeout=_LONG_MS)
+    click_row(page, 1, until=title)
     choice = page.get_by_role("combobox", name="Hours that lost to")
     choice.click()
     page.get_by_role("option", name="every reason").click()
