@@ -4,19 +4,15 @@ The runs are of one small agent workload: predicted with step times that were fi
 machine, and measured twice with the engine of our own. About a minute.
 """
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
+from small_replay import CONFIG, write_model_and_fleet
+
 from cachecast_replay.workload import Agents, lines
 
-_CONFIG = {
-    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
-    "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "vocab_size": 1024, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
-    "max_position_embeddings": 4096, "tie_word_embeddings": True,
-}  # fmt: skip
+_CONFIG = CONFIG | {"hidden_size": 64, "intermediate_size": 128, "vocab_size": 1024}
 _FLEET = """
 [engine]
 block_tokens = 16
@@ -35,9 +31,7 @@ def make_runs(folder: Path) -> None:
     """Write the runs `predicted`, `measured` and `measured-again`, unless they are there."""
     if (folder / "measured-again").exists():
         return
-    (folder / "model").mkdir(parents=True, exist_ok=True)
-    (folder / "model/config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
-    (folder / "fleet.toml").write_text(_FLEET, encoding="utf-8")
+    write_model_and_fleet(folder, _CONFIG, _FLEET)
     (folder / "log.jsonl").write_text("".join(lines(_AGENTS, _SEED)), encoding="utf-8")
     engine = ("--engine", "torch:model", "--normalise")
     with_fleet = ("log.jsonl", "--fleet", "fleet.toml")

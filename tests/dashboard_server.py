@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page, expect
 
 # As root, without a display, and silent: Chromium calls nobody but us.
 CHROMIUM_FLAGS = (
@@ -21,6 +21,8 @@ CHROMIUM_FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
 )  # fmt: skip
 _START_S = 180
+_ROW, _HEADER = 35, 36  # pixels of Streamlit's table
+_CLICKS, _CLICK_MS = 6, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def serving(
         yield server
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(_START_S)
 
 
 def settle(page: Page) -> None:
@@ -88,6 +90,45 @@ def wait_for(page: Page, test_id: str, number: int = 1) -> None:
         arg=[test_id, number],
         polling="raf",
     )
+
+
+def drawn(page: Page) -> None:
+    """Wait until the page stands still and all that it shows is drawn: letters, charts, tables."""
+    settle(page)
+    page.wait_for_function(
+        """() => {
+            const all = (inside) => [...document.querySelectorAll(inside)];
+            const seen = (part) => part !== null && part.getBoundingClientRect().width > 0;
+            const painted = (element) => seen(element.querySelector('svg.marks, canvas'));
+            return document.fonts.status === 'loaded'
+                && all('[data-testid="stVegaLiteChart"]').every(painted)
+                && all('[data-testid="stDataFrame"]').every(painted)
+                && all('[data-stale="true"], [data-testid="stSkeleton"]').length === 0;
+        }"""
+    )
+    # what was laid out is on screen once the browser has painted twice
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
+def click_row(page: Page, row: int, until: Locator) -> None:
+    """Click that row of the page's first table until it has led where it should.
+
+    The table is a picture that takes clicks some time after it is drawn; nothing in the page says
+    when. A second click on a chosen row changes nothing.
+    """
+    drawn(page)
+    table = page.get_by_test_id("stDataFrame").first
+    for _ in range(_CLICKS):
+        table.scroll_into_view_if_needed()
+        table.click(position={"x": 18, "y": _HEADER + _ROW * row + _ROW // 2})
+        try:
+            expect(until).to_be_visible(timeout=_CLICK_MS)
+        except AssertionError:
+            continue
+        return
+    expect(until).to_be_visible()
 
 
 def _wait_until_it_answers(server: Server) -> None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-CONFIG = {
+CONFIG: dict[str, object] = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32,
     "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "vocab_size": 128, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
@@ -23,11 +23,16 @@ per_token_s = 0.0001
 """
 
 
+def write_model_and_fleet(folder: Path, config: dict[str, object], fleet: str) -> None:
+    """What `--engine torch:model` and `--fleet fleet.toml` name."""
+    (folder / "model").mkdir(parents=True, exist_ok=True)
+    (folder / "model/config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "fleet.toml").write_text(fleet, encoding="utf-8")
+
+
 def write_small_replay(folder: Path) -> None:
     """The model, the fleet file and a log of eight requests that share a beginning."""
-    (folder / "model").mkdir()
-    (folder / "model/config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
-    (folder / "fleet.toml").write_text(FLEET, encoding="utf-8")
+    write_model_and_fleet(folder, CONFIG, FLEET)
     rows = [
         {"id": f"r{n}", "arrival": 0.0, "prompt_token_ids": [*range(16), *range(n, n + 5 + n)],
          "output_len": 6, "output_token_ids": [n + t for t in range(6)]}

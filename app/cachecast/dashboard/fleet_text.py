@@ -5,10 +5,24 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from cachecast_sim.latency.catalog import hardware_catalog
+from cachecast_sim.fleet.routers import ROUTERS
+from cachecast_sim.latency.catalog import hardware_catalog, model_catalog
 
 Table = dict[str, Any]
 _MIB_PER_GIB = 1024
+# what a person may choose, and the least and the most of a number
+CHOICES: dict[str, tuple[str, ...]] = {
+    "hardware": tuple(hardware_catalog()), "model": tuple(model_catalog()),
+    "router": tuple(ROUTERS), "engine": ("vllm", "sglang"), "loop": ("open", "closed"),
+    "latency": ("roofline", "linear", "fixed"),
+}  # fmt: skip
+LIMITS: dict[str, tuple[float, float]] = {
+    "tensor_parallel": (1, 64), "servers": (1, 512), "traffic": (0.0001, 1e6),
+    "block_tokens": (1, 4096), "blocks": (2, 1 << 40), "max_batch_tokens": (1, 1 << 20),
+    "max_seqs": (1, 65_536), "efficiency": (0.001, 1), "step_overhead_ms": (0, 1e6),
+    "step_base_ms": (0, 1e6), "per_token_us": (0, 1e6), "prefill_step_ms": (0, 1e6),
+    "decode_step_ms": (0, 1e6), "cpu_gib": (0, 1e6), "cpu_gb_per_s": (0.001, 1e6),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """What surrounds every page: navigation, the log that is open, the scenario it is priced under."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from cachecast.dashboard import log_picker
+from cachecast.dashboard import address, log_picker
 from cachecast.dashboard.answers import Answers, answers_in
 from cachecast.dashboard.arguments import Arguments
 from cachecast.dashboard.catalogue import OWN_MODELS, catalogue, models
@@ -26,16 +27,29 @@ _ICON = (
     "</svg>"
 )
 _OWN = "Each request's own model"
-_CHOSEN = "chosen scenario"  # in the session
 
 
 def draw(arguments: Arguments) -> None:
     """One run of the script."""
     st.set_page_config("cachecast", _ICON, layout="wide")
     st.html(STYLE)
+    address.read()
     answers = answers_in(arguments.folder)
     pages = [_page(entry, arguments, answers) for entry in PAGES]
-    st.navigation(pages, position="top").run()
+    page = st.navigation(pages, position="hidden")
+    with st.container(key="navigation", horizontal=True, gap=None):
+        places = [st.empty() for _ in pages]
+    _links(places, pages)
+    try:
+        page.run()
+    finally:  # the page may have ended early, with something chosen
+        _links(places, pages)
+
+
+def _links(places: Sequence[DeltaGenerator], pages: Sequence[st.Page]) -> None:
+    """The navigation. Streamlit's own leaves the address behind, in a new tab for good."""
+    for place, page in zip(places, pages, strict=True):
+        place.page_link(page, query_params=address.choices())
 
 
 def _page(entry: PageEntry, arguments: Arguments, answers: Answers) -> st.Page:
@@ -67,12 +81,8 @@ def _show(entry: PageEntry, arguments: Arguments, answers: Answers) -> None:
 
 
 def _scenario(arguments: Arguments) -> str:
-    """The scenario of the page: the URL's, else the session's, else the command line's.
-
-    A link of the navigation leaves the URL's query behind: so the session knows it too.
-    """
-    session = st.session_state.get(_CHOSEN, arguments.scenario)
-    asked: str = st.query_params.get("as") or session
+    """The scenario of the page: the address's, else the command line's."""
+    asked = address.one("as") or arguments.scenario
     options = list(dict.fromkeys([OWN_MODELS, asked, *models()]))
     chosen = st.selectbox(
         "Rules and prices",
@@ -84,5 +94,5 @@ def _scenario(arguments: Arguments) -> str:
     )
     scenario = (chosen or OWN_MODELS).strip()
     scenario_of(scenario, catalogue())  # BadInput says which models and keys there are
-    st.session_state[_CHOSEN] = st.query_params["as"] = scenario
+    address.put(**{"as": scenario})
     return scenario

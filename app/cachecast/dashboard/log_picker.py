@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from cachecast.dashboard import wording
+from cachecast.dashboard import address, wording
 from cachecast.dashboard.answers import Answers
 from cachecast.dashboard.arguments import Arguments
 from cachecast.dashboard.folder import path_typed
@@ -14,17 +14,23 @@ from cachecast.dashboard.work import Work
 from cachecast_datasets.errors import BadInput
 
 _READING = "Reading the log"
-_CHOSEN = "chosen input"  # in the session: (path, label), or None for none
+# in the session
+_CHOSEN = "chosen input"  # (path, label), or None for none
+_KEY = "hash of what is open"
+_ANOTHER = "another input was chosen"
+_NOT_OPEN = "log that the link names"  # its hash, where this server knows no such log
+
+_OF_A_LOG = {"session": None, "bill": None}  # what the address says of one log only
 
 
 def current(answers: Answers, arguments: Arguments) -> Opened | None:
     """What the person has open; None if nothing is. A log that is still read ends the page."""
     first = arguments.source
     default = None if first is None else (first, label_of(first))
-    if _CHOSEN not in st.session_state:  # a reload keeps the log: the URL holds its hash
-        st.session_state[_CHOSEN] = answers.chosen.get(st.query_params.get("log", ""), default)
-    chosen = st.session_state[_CHOSEN]
+    chosen = _named_by_address(answers) or st.session_state.setdefault(_CHOSEN, default)
+    st.session_state[_CHOSEN] = chosen
     if chosen is None:
+        _say_what_is_not_open(None)
         return None
     work: Work = answers.open(*chosen)
     if work.state == "failed":
@@ -36,12 +42,37 @@ def current(answers: Answers, arguments: Arguments) -> Opened | None:
         welcome(answers)
         st.stop()
     now = opened(answer_or_stop(work, _READING))
-    if chosen == default:
-        st.query_params.pop("log", None)
+    answers.chosen[now.key], st.session_state[_KEY] = chosen, now.key
+    _say_what_is_not_open(now)
+    if st.session_state.pop(_ANOTHER, False):
+        address.put(log=now.key, **_OF_A_LOG)  # at once: one step of the browser's history
     else:
-        answers.chosen[now.key] = chosen
-        st.query_params["log"] = now.key
+        address.put(log=now.key)
     return now
+
+
+def _named_by_address(answers: Answers) -> tuple[Path, str] | None:
+    """Path and label of another log that the address names, if this server has opened it before."""
+    key = address.one("log")
+    if key is None or key == st.session_state.get(_KEY):
+        return None
+    if _CHOSEN not in st.session_state and key not in answers.chosen:
+        st.session_state[_NOT_OPEN] = key
+    return answers.chosen.get(key)
+
+
+def _say_what_is_not_open(now: Opened | None) -> None:
+    """A link may come from another machine, a reload from before the server's last start."""
+    asked = st.session_state.get(_NOT_OPEN)
+    if asked is None or (now is not None and now.key == asked):
+        return
+    if now is None:
+        st.info("This link was made for a log that is not open here: open it first.")
+    else:
+        st.info(
+            "This link was made for another log, which is not open here: "
+            f"all that it asks for is shown for {wording.plain(now.label)}."
+        )
 
 
 def welcome(answers: Answers) -> None:
@@ -87,7 +118,8 @@ def _choices(answers: Answers) -> None:
 
 def _choose(answers: Answers, path: Path, label: str) -> None:
     answers.read_anew(path, label)
-    st.session_state[_CHOSEN] = (path, label)
+    st.session_state.pop(_NOT_OPEN, None)
+    st.session_state[_CHOSEN], st.session_state[_ANOTHER] = (path, label), True
     st.rerun()
 
 
@@ -98,5 +130,6 @@ def _folder(answers: Answers) -> None:
         st.caption(f"{wording.tokens(count)} {what}, {wording.size(size)}")
     if st.button("Empty the folder", icon=":material/delete:"):
         answers.empty()
+        address.put(log=None, **_OF_A_LOG)
         st.session_state[_CHOSEN] = None
         st.rerun()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # reading is imported where something is read: the server sta
 EXAMPLE = "demo.jsonl.zst"  # the log of `cachecast demo`
 EXAMPLE_NAME = "the built-in example"
 _KEY_DIGITS = 16
+_EPOCH_YEAR = 1970
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Opened:
 
     `key` is the hash of the input, `source` what the person named, `label` its name on screen.
     `facts` are those of `import --json`, besides `source_format`, `time_origin` and `warnings`;
-    for a run they are its `run.json`.
+    for a run they are its `run.json` and whether its times have a calendar.
     """
 
     key: str
@@ -88,7 +89,8 @@ def open_input(path: Path, label: str, folder: Folder, report: Report) -> dict[s
     if os.path.isfile(path / "run.json"):
         info = read_info(path)
         key = hash_inputs([path / "run.json"]).removeprefix("sha256:")[:_KEY_DIGITS]
-        return {"key": key, "label": label, "source": str(path), "run": str(path), "facts": info}
+        facts = {"time_origin": _origin_of(path)} | info
+        return {"key": key, "label": label, "source": str(path), "run": str(path), "facts": facts}
     reader = sniff(path)  # BadInput here costs nothing
     digest = hash_inputs([path], lambda: report("hashing", 0, 0))  # a folder may be a whole disk
     key = digest.removeprefix("sha256:")[:_KEY_DIGITS]
@@ -122,6 +124,20 @@ def opened(found: dict[str, Any]) -> Opened:
         run=Path(found["run"]) if "run" in found else None,
         facts=found["facts"],
     )
+
+
+def _origin_of(run: Path) -> str:
+    """Whether the arrivals of a run have a calendar. Relative ones count from 1970, of which no
+    request log is; a run without a ledger has none to show."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(run / "ledger.parquet") as ledger:
+            first = next(ledger.iter_batches(batch_size=1, columns=["arrival"]))
+        return "absolute" if first["arrival"][0].as_py().year > _EPOCH_YEAR else "relative"
+    except (OSError, pa.ArrowException, LookupError, StopIteration):
+        return "relative"
 
 
 def _facts(trace: "Trace", warnings: list[str]) -> dict[str, Any]:

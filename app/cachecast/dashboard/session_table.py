@@ -7,15 +7,15 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from cachecast.dashboard import address, wording
 from cachecast.dashboard import misses_numbers as numbers
-from cachecast.dashboard import wording
 from cachecast.dashboard.states import empty
 from cachecast.dashboard.work import Answer
 
 _MOST = 1_000  # rows of the table; search finds the others
 _HEIGHT = 260
 _HEAD, _ROW = 34, 33  # pixels, at our font size, of Streamlit's table
-_KEY = "session"  # in the URL
+_CLICKED, _TABLES = "session clicked", "tables of sessions drawn"  # in the session
 _MEANING = {
     "avoidable": "Lost to avoidable misses: what they cost above the read price",
     "all misses": "What all misses cost above the read price",
@@ -30,9 +30,10 @@ def choose(why: Answer) -> Answer | None:
     if not rows:
         empty("Nothing was missed", "No session has a miss to look into.", ":material/check:")
         return None
+    _say_if_the_link_names_another(rows)
     wanted = st.text_input(
         "Search sessions", placeholder="part of a session's id", icon=":material/search:",
-        width=360, key="search sessions",
+        width=360, key="search sessions", persist_state="session",
     )  # fmt: skip
     found = numbers.searched(rows, wanted)
     if not found:
@@ -45,17 +46,29 @@ def choose(why: Answer) -> Answer | None:
     return chosen
 
 
+def _say_if_the_link_names_another(rows: Sequence[Answer]) -> None:
+    named = address.one("session")
+    if named is not None and _in_url(rows) is None:
+        name = wording.plain(numbers.session_name(named or None))
+        st.info(f"The link names {name}, which missed nothing here: the first one is shown.")
+
+
 def _in_url(rows: Sequence[Answer]) -> Answer | None:
     """The session that the URL names; None if it names none of this log."""
-    named = st.query_params.get(_KEY)
+    named = address.one("session")
     if named is None:
         return None
     return next((row for row in rows if (row["session"] or "") == named), None)
 
 
 def _table(rows: Sequence[Answer], currency: str | None, chosen: Answer, wanted: str) -> None:
-    """Draw it; a click names the session in the URL, which alone says what is chosen."""
-    key = f"sessions {wanted}"
+    """Draw it; a click names the session in the URL, which alone says what is chosen: where that
+    was changed by other means the table is a new one, with another row marked."""
+    drawn: int = st.session_state.setdefault(_TABLES, 0)
+    if st.session_state.setdefault(_CLICKED, chosen["session"]) != chosen["session"]:
+        st.session_state[_CLICKED] = chosen["session"]
+        st.session_state[_TABLES] = drawn = drawn + 1
+    key = f"sessions {drawn} {wanted}"
     at = next((i for i, row in enumerate(rows) if row is chosen), None)
     st.dataframe(
         _styled(rows, currency),
@@ -75,7 +88,8 @@ def _table(rows: Sequence[Answer], currency: str | None, chosen: Answer, wanted:
 def _name_in_url(rows: Sequence[Answer], key: str) -> None:
     picked = st.session_state[key].selection.rows
     if picked and picked[0] < len(rows):
-        st.query_params[_KEY] = rows[picked[0]]["session"] or ""
+        st.session_state[_CLICKED] = rows[picked[0]]["session"]
+        address.put(session=rows[picked[0]]["session"] or "")
 
 
 def _styled(rows: Sequence[Answer], currency: str | None) -> Any:

@@ -51,7 +51,8 @@ def _agent(rows: list[Row]) -> list[Row]:
     if len(agents) < 2:
         return rows
     chosen = st.selectbox(
-        "Requests of", ["all", *agents], width=360,
+        "Requests of", ["all", *agents], width=360, key=f"agent of {rows[0]['session_id']}",
+        persist_state="session",
         format_func=lambda agent: "every agent" if agent == "all" else numbers.agent_name(agent),
     )  # fmt: skip
     return rows if chosen == "all" else [row for row in rows if row["agent_id"] == chosen]
@@ -65,6 +66,7 @@ def _page(rows: Sequence[Row], currency: str | None, session: str | None) -> tup
     first = numbers.dearest(rows) // numbers.PAGE
     chosen = st.selectbox(
         "Requests", found, index=first, width=280, key=f"requests of {session} {len(rows)}",
+        persist_state="session",
         format_func=lambda page: numbers.page_label(rows, page, currency),
     )  # fmt: skip
     return chosen or found[0]
@@ -112,6 +114,7 @@ def _request(
     labels = {note["n"] - 1: note["label"] for note in numbers.notes(rows, drawn, currency)}
     chosen = st.selectbox(
         "A request that missed", missed, index=first, key=_request_key(session, drawn),
+        persist_state="session",
         format_func=lambda number: f"{number + 1}: {labels[number]}",
     )  # fmt: skip
     row = rows[missed[first] if chosen is None else chosen]

@@ -35,7 +35,7 @@ STREAMLIT_THEME: Final[dict[str, str | int]] = {
     "theme.light.backgroundColor": BACKGROUNDS["light"],
     "theme.light.secondaryBackgroundColor": "#F4F6F8",
     "theme.light.textColor": "#1B2430",
-    "theme.dark.primaryColor": "#2BC4A2",
+    "theme.dark.primaryColor": "#128A70",  # white stands on it, and it on the background
     "theme.dark.backgroundColor": BACKGROUNDS["dark"],
     "theme.dark.secondaryBackgroundColor": "#1A1F29",
     "theme.dark.textColor": "#E8ECF1",
@@ -45,13 +45,22 @@ STREAMLIT_THEME: Final[dict[str, str | int]] = {
 }
 
 # Tiles, charts and, on a narrow screen, controls side by side wrap where they would be squeezed;
-# less air above the first line.
+# less air above the first line. The navigation stands where Streamlit's own would. Texts in charts
+# take the colour of the page; LABEL is for charts with thousands of marks, which are pictures.
 STYLE: Final = """<style>
 .stMainBlockContainer { padding-top: 4.5rem; }
+.st-key-navigation {
+  position: fixed; top: 0; height: 3.75rem; width: auto; z-index: 999991; align-items: center;
+}
+[data-testid="stButtonGroup"] button { min-height: 2.45rem; }
+[data-testid="stVegaLiteChart"] .mark-text text { fill: currentColor; fill-opacity: .8; }
 [class*="st-key-tiles"] [data-testid="stColumn"] { min-width: 10.2rem; flex-basis: 10.2rem; }
 [class*="st-key-panels"] [data-testid="stColumn"] { min-width: 17rem; flex-basis: 17rem; }
 @media (max-width: 1000px) {
-  [class*="st-key-form"] [data-testid="stColumn"] { min-width: 9rem; flex-basis: 9rem; }
+  [data-testid="stSidebar"] { width: 15rem !important; min-width: 0 !important; }
+  [class*="st-key-tiles"] [data-testid="stColumn"] { min-width: 12rem; flex-basis: 12rem; }
+  [class*="st-key-panels"] [data-testid="stColumn"] { min-width: 20rem; flex-basis: 20rem; }
+  [class*="st-key-form"] [data-testid="stColumn"] { min-width: 7.4rem; flex-basis: 7.4rem; }
   [class*="st-key-stack"] [data-testid="stColumn"] { min-width: 100%; }
 }
 </style>"""

@@ -34,7 +34,7 @@ def open_app(answers: Answers, monkeypatch: pytest.MonkeyPatch, root: Path) -> O
 
     def run(
         source: Path | None = None, *, page: str = "overview", scenario: str = "log",
-        address: dict[str, str] | None = None,
+        address: dict[str, str | list[str]] | None = None,
     ) -> AppTest:  # fmt: skip
         words = Arguments(source, scenario, answers.folder.path).as_list()
         monkeypatch.setattr(sys, "argv", ["dashboard", *words])

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cachecast.dashboard.theme import BACKGROUNDS, CLASS_COLOURS, LABEL
+from cachecast.dashboard.theme import BACKGROUNDS, CLASS_COLOURS, LABEL, STREAMLIT_THEME
 
 # Machado, Oliveira and Fernandes 2009, severity 1.0, on linear RGB
 SIGHT = {
@@ -56,6 +56,14 @@ def test_two_classes_never_look_alike(sight: str) -> None:
         pair: float(np.linalg.norm(seen[pair[0]] - seen[pair[1]])) for pair in combinations(seen, 2)
     }
     assert min(distances.values()) >= 20, min(distances, key=lambda pair: distances[pair])
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_button_stands_out_and_its_white_letters_too(theme: str) -> None:
+    button = str(STREAMLIT_THEME[f"theme.{theme}.primaryColor"])
+
+    assert contrast("#FFFFFF", button) >= 4
+    assert contrast(BACKGROUNDS[theme], button) >= 3
 
 
 @pytest.mark.parametrize("background", BACKGROUNDS.values())

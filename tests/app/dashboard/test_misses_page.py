@@ -183,10 +183,9 @@ def test_the_page_opens_with_the_dearest_session_and_its_dearest_request(
 
 
 def test_the_url_names_the_session_to_drill_into(open_app: OpenApp, log: Path) -> None:
-    app = open_app(log, page="misses", scenario=OPUS)
-    app.query_params["session"] = "calm"
+    app = open_app(log, page="misses", scenario=OPUS, address={"session": "calm"})
 
-    assert "**calm\\: 2 requests" in words_on(app.run())
+    assert "**calm\\: 2 requests" in words_on(app)
 
 
 def test_a_session_that_is_not_there_is_answered_with_how_many_there_are(

@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from cachecast.dashboard import overview_numbers as numbers
 from cachecast.dashboard import states, wording
-from cachecast.dashboard.opened import example_path
+from cachecast.dashboard.answers import Answers
+from cachecast.dashboard.opened import example_path, opened
 from cachecast_pricing.rules.reasons import REASONS, UNAVOIDABLE
 
 OpenApp = Callable[..., AppTest]
@@ -71,6 +72,23 @@ def test_a_run_shows_the_bill_that_it_keeps(
     app = open_app(run)
     assert app.metric[0].value == wording.money(out["scenarios"][0]["charge"]["total"], "USD")
     assert not app.error
+
+
+@pytest.mark.parametrize("calendar", [True, False])
+def test_times_of_a_run_have_the_calendar_of_its_log(
+    answers: Answers, run_cli: RunCli, tmp_path: Path, calendar: bool
+) -> None:
+    """Without it the axis of a run would count minutes from 1970."""
+    log = tmp_path / "log.jsonl"
+    at = "2026-11-20T12:00:00Z" if calendar else 0
+    row = {"at": at, "model": "claude-opus-5", "output": 1, "prompt": [["user", "Q", 3000]]}
+    log.write_text(json.dumps(row) + "\n", "utf-8")
+    asked(run_cli, "bill", log, "--as", "claude-opus-5", "-o", tmp_path / "run")
+
+    work = answers.open(tmp_path / "run", "run")
+    work.wait()
+    assert work.answer is not None, work.problem
+    assert opened(work.answer).relative is not calendar
 
 
 def test_every_avoidable_reason_has_words_of_its_own() -> None:

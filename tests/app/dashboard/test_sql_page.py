@@ -110,7 +110,7 @@ def test_the_page_shows_the_first_question_answered_and_an_example_on_request(
     open_app: OpenApp, settle: Settle, bill_run: Path
 ) -> None:
     app = open_app(bill_run, page="sql")
-    assert app.dataframe[0].value["scenario"].tolist() == ["a", "b", "b"]
+    assert set(app.dataframe[0].value["scenario"]) == {"a", "b"}
 
     app.selectbox(key="sql example").set_value("by_reason")
     settle(app)
@@ -125,7 +125,8 @@ def test_the_run_of_a_log_can_be_asked_too(
 
     app = open_app(example_path(), page="sql", scenario="claude-opus-5")
 
-    assert app.dataframe[0].value["requests"].tolist() == [60]
+    dearest = app.dataframe[0].value.iloc[0]
+    assert (dearest["reason"], dearest["requests"]) == ("volatile_value", 14)
 
 
 def test_columns_are_numbers_only_where_a_browser_holds_them() -> None:

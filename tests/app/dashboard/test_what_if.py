@@ -124,11 +124,7 @@ def test_the_address_brings_scenarios_and_controls_back(
     assert shared["keep"] == "Hour~ttl=1h"
     assert str(log.parent) not in repr(shared)
 
-    again = open_app(log, scenario="claude-opus-5")
-    again.query_params.update(shared)
-    addresses = {p["url_pathname"]: key for key, p in again._registered_pages.items()}
-    again._page_hash = addresses["what-if"]
-    settle(again)
+    again = open_app(log, page="what-if", scenario="claude-opus-5", address=shared)
     assert again.segmented_control(key="what-if ttl").value == "1h"
     assert charge(again) == charge(app)
     assert [one for box in again.selectbox for one in box.options if one == "Hour"] == ["Hour"]
@@ -164,6 +160,14 @@ def test_the_page_has_the_numbers_of_the_command_it_names(
 def test_a_fleet_file_is_not_opened_for_an_address(ask: Ask, log: Path) -> None:
     with pytest.raises(BadInput, match="fleet files are for the command line"):
         ask(f"fleet={log}")
+
+
+def test_what_a_change_leaves_alone_is_called_unchanged(ask: Ask) -> None:
+    """Batch prices are half of the others; the cache reads and writes the same."""
+    said = {tile.label: tile.delta for tile in numbers.tiles(ask("batch=on"))}
+
+    assert said["Charge"] == "-$0.0378 (-50.0 %)"
+    assert said["Read from the cache"] == said["Left to prefill"] == "unchanged"
 
 
 def test_the_waterfall_leads_from_bill_to_bill(ask: Ask) -> None:

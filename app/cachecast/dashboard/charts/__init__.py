@@ -2,6 +2,9 @@
 
 import altair as alt
 
+# how an axis writes its numbers: 40k, but 0.04 and not 40m, which nobody reads as thousandths
+NUMBER = "abs(datum.value) < 1000 ? format(datum.value, ',.4~r') : format(datum.value, '~s')"
+
 AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 

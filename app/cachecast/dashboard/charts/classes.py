@@ -94,5 +94,8 @@ def _time(unit: str, relative: bool) -> alt.X:
     if not relative:
         axis = alt.Axis(format=format, labelOverlap=True)
         return alt.X(f"{step}(at):T", title=f"{unit} of arrival, UTC", axis=axis)
-    axis = alt.Axis(labelExpr=f"format(datum.value / {milliseconds}, 'd')")
+    axis = alt.Axis(
+        labelExpr=f"format(datum.value / {milliseconds}, 'd')", tickMinStep=milliseconds,
+        labelOverlap=True,
+    )  # fmt: skip
     return alt.X(f"{step}(at):T", title=f"{unit}s from the log's zero", axis=axis)

@@ -53,7 +53,7 @@ def _away(ratio: float, pixels: int) -> float | alt.ExprRef:
 def life_curve(curve: Row, life_s: float | None) -> AnyChart:
     """Hit tokens at each lifetime of a cache without limit; the fleet's own marked."""
     x = alt.X(
-        "ttl_s:Q", title="lifetime since the last use, without a limit of memory",
+        "ttl_s:Q", title="lifetime since the last use",
         scale=alt.Scale(type="log", nice=False),
         axis=alt.Axis(values=_LIVES, labelExpr=_LIFE_LABEL, grid=False),
     )  # fmt: skip

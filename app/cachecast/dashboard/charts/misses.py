@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from cachecast.dashboard.charts import AnyChart, fading
+from cachecast.dashboard.charts import NUMBER, AnyChart, fading
 from cachecast.dashboard.theme import LABEL, MISS
 
 Row = dict[str, Any]
@@ -58,7 +58,7 @@ def heat_map(rows: list[Row], title: str, relative: bool) -> AnyChart:
             ),
             color=alt.Color(
                 "amount:Q", title=title, scale=fading(MISS, most),
-                legend=alt.Legend(orient="top", format="~s", gradientLength=200),
+                legend=alt.Legend(orient="top", labelExpr=NUMBER, gradientLength=200),
             ),
             tooltip=[
                 alt.Tooltip("day:N"), alt.Tooltip("hour:O"), alt.Tooltip("text:N", title="lost"),

@@ -16,7 +16,7 @@ def scatter(points: list[Row], name: str, floor_pct: float | None) -> AnyChart:
     values = [value for point in points for value in (point["predicted"], point["measured"])]
     ends = [min(values) * 0.9, max(values) * 1.1]
     scale = alt.Scale(type="log", nice=False, domain=ends)
-    axis = alt.Axis(format=",~r", tickCount=5)
+    axis = alt.Axis(format=",~r", tickCount=5, grid=False)
     line = [{"at": end} for end in ends]
     x, y = (
         alt.X("at:Q", scale=scale, title=f"measured {name}, ms", axis=axis),
@@ -39,7 +39,7 @@ def scatter(points: list[Row], name: str, floor_pct: float | None) -> AnyChart:
         .mark_line(color=CLASS_COLOURS["uncached"], strokeDash=[4, 3])
         .encode(x=x, y=y),
         alt.Chart(alt.InlineData(values=points))
-        .mark_circle(color=SERVER, opacity=0.6, size=36)
+        .mark_circle(color=SERVER, opacity=0.85, size=32)
         .encode(
             x=alt.X("measured:Q", scale=scale),
             y=alt.Y("predicted:Q", scale=scale),

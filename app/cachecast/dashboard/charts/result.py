@@ -4,7 +4,7 @@ from typing import Final
 
 import altair as alt
 
-from cachecast.dashboard.charts import AnyChart
+from cachecast.dashboard.charts import NUMBER, AnyChart
 from cachecast.dashboard.sql_columns import Column
 from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS
 
@@ -28,12 +28,13 @@ def result_chart(x: Column, y: Column) -> AnyChart:
             alt.Tooltip("y:Q", title=f"{y.name} (y)", format=",.6~r"),
         ]
     )
-    number = alt.Axis(format="~s")
+    number = alt.Axis(labelExpr=NUMBER, tickCount=6)
     colour = _colour(y.name)
     found: AnyChart
     if x.kind == "text":
         found = chart.mark_bar(color=colour, cornerRadiusEnd=2).encode(
-            y=alt.Y("x:N", title=None, sort=None), x=alt.X("y:Q", title=y.name, axis=number)
+            y=alt.Y("x:N", title=None, sort=None, axis=alt.Axis(labelLimit=240, labelFlush=False)),
+            x=alt.X("y:Q", title=y.name, axis=number),
         )
     elif x.kind == "time":
         found = chart.mark_line(color=colour, point=True).encode(

@@ -11,6 +11,7 @@ from cachecast.dashboard.theme import LABEL
 Row = dict[str, Any]
 _BAR, _FEW = 17, 30  # pixels of a bar and its gap; fewer requests have thicker bars
 PICKED = "picked"  # the selection that a click on a bar makes: its `n`
+_EDGED = 80  # pieces of at least the longest prompt's 80th part have an edge
 _LABELS = 1.5  # room behind the longest bar for what is written there
 
 
@@ -31,10 +32,18 @@ def ribbon(segments: list[Row], notes: list[Row]) -> AnyChart:
     )  # fmt: skip
     bars = (
         alt.Chart(alt.InlineData(values=segments))
-        .mark_bar(
-            cornerRadius=1.5, cursor="pointer", stroke="#000000", strokeOpacity=0.4, strokeWidth=0.4
+        .mark_bar(cornerRadius=1.5, cursor="pointer", stroke="#000000", strokeWidth=0.4)
+        .encode(
+            y=y,
+            x=x,
+            x2="end:Q",
+            color=_colour(segments),
+            tooltip=_PIECE,
+            # edges of what is a few pixels wide would hide its colour
+            strokeOpacity=alt.condition(
+                f"datum.end - datum.start > {longest / _EDGED}", alt.value(0.4), alt.value(0)
+            ),
         )
-        .encode(y=y, x=x, x2="end:Q", color=_colour(segments), tooltip=_PIECE)
         .add_params(alt.selection_point(name=PICKED, fields=["n"]))
     )
     parted = [row for row in notes if row["parted"] is not None]

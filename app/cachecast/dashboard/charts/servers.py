@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from cachecast.dashboard.charts import AnyChart, fading
+from cachecast.dashboard.charts import NUMBER, AnyChart, fading
 from cachecast.dashboard.theme import CLASS_COLOURS, LABEL, SERVER, TOTAL
 
 Row = dict[str, Any]
@@ -115,7 +115,7 @@ def _heat_map(rows: list[Row], field: str, title: str, unit: str, servers: int) 
             y=alt.Y("server:O", title="server"),
             color=alt.Color(
                 f"{field}:Q", scale=fading(SERVER, most),
-                legend=alt.Legend(title=title, orient="top", format="~s"),
+                legend=alt.Legend(title=title, orient="top", labelExpr=NUMBER),
             ),
             tooltip=tooltip,
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from cachecast.dashboard.charts import AnyChart
+from cachecast.dashboard.charts import NUMBER, AnyChart
 from cachecast.dashboard.theme import ACCENT, CLASS_COLOURS, LABEL, MISS, TOTAL
 
 Row = dict[str, Any]
@@ -28,7 +28,7 @@ def waterfall(rows: list[Row], currency: str) -> AnyChart:
     bars = base.mark_bar(cornerRadius=2).encode(
         y=alt.Y(
             "start:Q", title=f"charge, {currency}",
-            axis=alt.Axis(format="~s", tickCount=6, grid=False),
+            axis=alt.Axis(labelExpr=NUMBER, tickCount=6, grid=False),
             scale=alt.Scale(domain=[0, most * 1.12]),
         ),
         y2="end:Q",
@@ -51,7 +51,7 @@ def changes(rows: list[Row], currency: str) -> AnyChart:
     bars = base.mark_bar(height=_BAR * 0.6, cornerRadius=2).encode(
         x=alt.X(
             "start:Q", title=f"charge, {currency}",
-            axis=alt.Axis(format="~s", tickCount=6, grid=False),
+            axis=alt.Axis(labelExpr=NUMBER, tickCount=6, grid=False),
             scale=alt.Scale(domain=[0, most * 1.2]),
         ),
         x2="end:Q",
@@ -92,7 +92,7 @@ def side_by_side(rows: list[Row], currency: str) -> AnyChart:
         y=y,
         x=alt.X(
             "amount:Q", stack="zero", title=f"charge, {currency}",
-            axis=alt.Axis(format="~s", tickCount=6),
+            axis=alt.Axis(labelExpr=NUMBER, tickCount=6),
             scale=alt.Scale(domain=[0, most * 1.2]),
         ),
         color=alt.Color("class:N", scale=_scale(_COLOURS), legend=_legend(rows)),

@@ -12,6 +12,7 @@ from cachecast.dashboard.miss_rows import Row, misses_by_hour, misses_of_ribbons
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.why import WHY
 from cachecast.dashboard.run_check import bills_of_run
+from cachecast.dashboard.run_scenario import choose_bill
 from cachecast.dashboard.states import answer_or_stop, empty, stop_with
 from cachecast.dashboard.work import Answer
 
@@ -45,9 +46,7 @@ def _of_run(page: Page) -> None:
     if not found:
         command = str(page.opened.facts.get("command"))
         stop_with("No bill in this run", f"It was written by {command}: see Own servers or SQL.")
-    names = [bill["name"] for bill in found]
-    chosen = st.selectbox("Scenario of the run", range(len(names)), format_func=names.__getitem__)
-    bill = found[chosen or 0]
+    bill = choose_bill(found)
     _reasons(bill)
     st.subheader("When it was lost")
     assert page.opened.run is not None
@@ -86,7 +85,7 @@ def _hours(page: Page, answer: Answer, rows: Sequence[Row]) -> None:
     with st.container(border=True):
         choice = st.selectbox(
             "Hours that lost to", numbers.heat_choices(rows), format_func=wording.words,
-            width=280,
+            width=280, key="hours that lost to", persist_state="session",
         )  # fmt: skip
         cells = numbers.heat(rows, choice, currency, page.opened.relative)
         lost = "tokens not read an hour" if currency is None else f"{currency} lost an hour"

@@ -14,6 +14,7 @@ from cachecast.dashboard.questions.run import RUN
 from cachecast.dashboard.questions.trend import TREND
 from cachecast.dashboard.questions.why import WHY
 from cachecast.dashboard.run_check import bills_of_run
+from cachecast.dashboard.run_scenario import choose_bill
 from cachecast.dashboard.states import answer_or_stop, numbers_first, stop_with, when_done
 from cachecast.dashboard.tile_row import panels, tile_row
 from cachecast.dashboard.work import Answer
@@ -51,9 +52,7 @@ def _bill(page: Page) -> Answer:
     command = str(page.opened.facts.get("command"))
     if not found:
         stop_with("No bill in this run", f"It was written by {command}: see Own servers or SQL.")
-    names = [bill["name"] for bill in found]
-    chosen = st.selectbox("Scenario of the run", range(len(names)), format_func=names.__getitem__)
-    return found[chosen or 0]
+    return choose_bill(found)
 
 
 def _tiles(bill: Answer) -> None:

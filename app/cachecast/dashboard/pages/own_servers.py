@@ -39,7 +39,7 @@ def show(page: Page) -> None:
         stop_with(
             "This log cannot be served",
             "It counts tokens and does not say which prompts share what, so no cache can be "
-            "simulated. Open a log with prompts, token blocks or token ids: `cachecast import` "
+            "simulated. Open a log with prompts, token blocks or token ids: cachecast import "
             "says what a log carries.",
         )
     text = fleet_form.fleet_text()
@@ -122,7 +122,7 @@ def _kept_run(page: Page) -> None:
         stop_with(
             "No fleet in this run",
             f"It was written by {info.get('command')}. Open a log to simulate servers with it, or "
-            "a run that `cachecast simulate LOG --fleet FILE -o RUN` wrote.",
+            "a run of cachecast simulate LOG --fleet FILE -o RUN.",
         )
     check_fleet(info)
     bills = bills_of_run(info)

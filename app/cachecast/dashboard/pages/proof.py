@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 import streamlit as st
 
@@ -44,23 +45,33 @@ def _choose(page: Page) -> tuple[Path, Path, Path | None] | None:
     """The runs; None, and the way to make them, where the folder has not both kinds."""
     first = Path.cwd() if page.opened.run is None else page.opened.run.parent
     with st.container(border=True):
-        typed = st.text_input("Folder with runs", st.session_state.get(_FOLDER, str(first)))
-        st.session_state[_FOLDER] = typed
+        st.session_state.setdefault(_FOLDER, str(first))
+        typed = st.text_input("Folder with runs", key=_FOLDER, persist_state="session") or ""
         folder = path_typed(typed)
         simulated, replayed = (numbers.runs_in(folder, c) for c in ("simulate", "replay"))
         if simulated and replayed:
             one, two, three = st.columns(3)
             own = None if page.opened.run is None else page.opened.run.name
-            predicted = one.selectbox("Predicted", simulated, index=_place(own, simulated))
-            measured = two.selectbox("Measured", replayed, index=_place(own, replayed))
+            predicted = one.selectbox(
+                "Predicted", simulated, _place(own, simulated), **_kept("predicted")
+            )
+            measured = two.selectbox(
+                "Measured", replayed, _place(own, replayed), **_kept("measured")
+            )
             others = [_NONE, *(name for name in replayed if name != measured)]
             again = three.selectbox(
-                "Measured again", others, help="A second replay: the noise floor between the two"
-            )
+                "Measured again", others, help="A second replay: the noise floor between the two",
+                **_kept("measured again"),
+            )  # fmt: skip
             second = None if again == _NONE else folder / str(again)
             return folder / str(predicted), folder / str(measured), second
     _nothing(folder, bool(simulated), bool(replayed))
     return None
+
+
+def _kept(name: str) -> dict[str, Any]:
+    """A choice that outlives the page, where the folder still has it."""
+    return {"key": f"proof {name}", "persist_state": "session"}
 
 
 def _place(name: str | None, names: list[str]) -> int:
@@ -125,6 +136,10 @@ def _scatters(found: list[Answer]) -> None:
     if not drawn:
         st.caption("No request completed in both runs.")
         return
+    st.caption(
+        "A point is a request. On the dashed line prediction and measurement agree; the grey band, "
+        "where a second replay is chosen, is how far two replays differ on average."
+    )
     for frame, panel in zip(panels(len(drawn), "scatters"), drawn, strict=True):
         with frame:
             st.markdown(f"**{panel['name']}**")

@@ -17,7 +17,18 @@ from cachecast.results.views import VIEWS
 
 _ASKED = "sql asked"  # (query, how many were asked before it): widgets forget, the session does not
 _QUERY = "sql query"
-_FIRST = "SELECT * FROM by_scenario"
+# what is asked at first, by what there is to ask: a result and a chart that say something
+_WHERE_IT_WENT = (
+    "SELECT reason, cost, tokens, requests, avoidable\nFROM by_reason\n"
+    "ORDER BY cost DESC NULLS LAST"
+)
+_BY_MODEL = "SELECT model, charge, requests, prompt_tokens\nFROM by_model\nORDER BY charge DESC"
+_BY_SCENARIO = VIEWS["by_scenario"].example
+_OF_FLEET = (
+    "SELECT 'server ' || server AS server, count(*) AS requests, avg(ttft_s) AS ttft_s,\n"
+    "  sum(hit_tokens) / sum(prompt_tokens) AS hits\nFROM served\nGROUP BY ALL\nORDER BY ALL"
+)
+_OF_REPLAY = "SELECT request_id, ttft_s, hit_tokens\nFROM measured\nORDER BY ttft_s DESC\nLIMIT 20"
 
 
 def show(page: Page) -> None:
@@ -35,7 +46,7 @@ def show(page: Page) -> None:
 
 def _ask(page: Page, run: Answer) -> None:
     path = Path(run["path"])
-    query, number = _editor()
+    query, number = _editor(_first(page))
     _documentation()
     if not query.strip():
         empty("No query yet", "Write one above, or choose an example.")
@@ -46,12 +57,22 @@ def _ask(page: Page, run: Answer) -> None:
     work = workshop.start(
         ("sql", me, number, path), lambda report: sql_query.ask(path, query, report)
     )
-    when_done(work, "Asking", partial(_result, path, query), patience_s=1.0)
+    when_done(work, "Asking", partial(_result, path, query, number), patience_s=1.0)
 
 
-def _editor() -> tuple[str, int]:
+def _first(page: Page) -> str:
+    """The first question to what is open."""
+    facts = page.opened.facts
+    if page.opened.log is not None:
+        return _BY_MODEL if facts["evidence"] == "counts" else _WHERE_IT_WENT
+    if facts.get("scenarios"):
+        return _WHERE_IT_WENT if len(facts["scenarios"]) == 1 else _BY_SCENARIO
+    return _OF_REPLAY if facts.get("command") == "replay" else _OF_FLEET
+
+
+def _editor(first: str) -> tuple[str, int]:
     """The query that was last run, and its number."""
-    asked: tuple[str, int] = st.session_state.setdefault(_ASKED, (_FIRST, 0))
+    asked: tuple[str, int] = st.session_state.setdefault(_ASKED, (first, 0))
     if _QUERY not in st.session_state:
         st.session_state[_QUERY] = asked[0]
     examples = {name: f"{name}: {view.meaning}" for name, view in VIEWS.items()}
@@ -88,7 +109,7 @@ def _documentation() -> None:
             )
 
 
-def _result(path: Path, query: str, answer: Answer) -> None:
+def _result(path: Path, query: str, number: int, answer: Answer) -> None:
     if not answer["rows"]:
         empty("No rows", "The query ran and found nothing.")
         return
@@ -105,7 +126,7 @@ def _result(path: Path, query: str, answer: Answer) -> None:
         if str(column.values.type) == "double"
     }
     st.dataframe(table(found), hide_index=True, column_config=decimals, placeholder="NULL")
-    _chart(found)
+    _chart(found, number)
 
 
 def _counted(path: Path, query: str, answer: Answer) -> str:
@@ -119,7 +140,7 @@ def _counted(path: Path, query: str, answer: Answer) -> str:
     return count
 
 
-def _chart(found: list[Column]) -> None:
+def _chart(found: list[Column], number: int) -> None:
     numbers = [column for column in found if column.kind == "number"]
     if not numbers or len(found) < 2:
         st.caption("A chart needs a column of numbers and another one.")
@@ -130,8 +151,14 @@ def _chart(found: list[Column]) -> None:
     x_at, y_at = found.index(others[0]), found.index(next(c for c in numbers if c != others[0]))
     left, right = st.columns(2)
     names = [column.name for column in found]
-    x = left.selectbox("Along", range(len(found)), x_at, format_func=names.__getitem__)
+    x = left.selectbox(
+        "Along", range(len(found)), x_at, format_func=names.__getitem__, key=f"along {number}",
+        persist_state="session",
+    )  # fmt: skip
     places = [place for place, column in enumerate(found) if column.kind == "number"]
-    y = right.selectbox("Value", places, places.index(y_at), format_func=names.__getitem__)
+    y = right.selectbox(
+        "Value", places, places.index(y_at), format_func=names.__getitem__, key=f"value {number}",
+        persist_state="session",
+    )  # fmt: skip
     chart = result_chart(found[x], found[y])
     st.altair_chart(chart, width="stretch", alt=f"{names[y]} by {names[x]}")

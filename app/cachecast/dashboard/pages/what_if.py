@@ -4,29 +4,29 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from cachecast.dashboard import wording
+from cachecast.dashboard import address, wording
 from cachecast.dashboard.page import Page
 from cachecast.dashboard.questions.what_if import WHAT_IF
 from cachecast.dashboard.states import refused, stop_with, when_done
 from cachecast.dashboard.what_if import sections, state
 from cachecast.dashboard.what_if.controls import controls
 from cachecast.dashboard.what_if.draft import Draft, draft_of
-from cachecast.dashboard.what_if.kept import Kept, keep, without
+from cachecast.dashboard.what_if.kept import MOST, Kept, keep, without
 from cachecast.dashboard.what_if.numbers import AS_IT_IS, as_it_is
 from cachecast.dashboard.work import Answer, Work
 
 _PATIENCE_S = 2.5  # most answers are there by then: old numbers stay until the new ones come
+# in the session
 _ASKED = "what was asked last"
+_NAME = "name of the scenario"
 _NOW = "Now"
 
 
 def show(page: Page) -> None:
     """Draw it: controls, result, scenarios side by side, search, export."""
+    st.header("What-if")
     if page.opened.log is None:
         stop_with("No log is open", "A run holds no prompts to replay: open its request log.")
-    st.header("What-if")
-    if state.made_for_another_log(page):
-        st.info("This link was made for another log: its scenarios are shown for this one.")
     draft = controls(page, state.draft())
     state.hold(draft)
     *before, work = _asked(page, draft)
@@ -39,9 +39,8 @@ def show(page: Page) -> None:
         sections.compare(shown)
     st.subheader("The best policy")
     sections.search(page, draft)
-    query = state.write_address(page)
     if shown:
-        sections.fine_print(page, shown, query)
+        sections.fine_print(page, shown, address.query())
 
 
 def _asked(page: Page, draft: Draft) -> list[Work]:
@@ -78,13 +77,22 @@ def _ask_behind(page: Page, change: str) -> Work:
 def _keeping(draft: Draft) -> None:
     """Keeping the scenario under a name; opening and removing kept ones."""
     kept = state.kept()
+    unread = len(address.several("keep")) - len(kept)
+    if unread > 0:
+        what = wording.counted(unread, "kept scenario")
+        st.info(f"{what} of this link cannot be shown: it holds {MOST} at most, as NAME~CHANGE.")
+    if len(kept) == MOST:
+        name = wording.plain(kept[0].name)
+        st.caption(f"{MOST} scenarios are the most: the next one takes the place of {name}.")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        name = st.text_input(
-            "Name of this scenario", placeholder=draft.text or AS_IT_IS, width=240, max_chars=40
-        )
-        if st.button("Keep it", icon=":material/bookmark_add:", disabled=not draft.text):
-            kept = keep(kept, name, draft.text)
-            state.hold_kept(kept)
+        st.text_input(
+            "Name of this scenario", placeholder=draft.text or AS_IT_IS, width=240, max_chars=40,
+            key=_NAME, persist_state="session",
+        )  # fmt: skip
+        st.button(
+            "Keep it", icon=":material/bookmark_add:", disabled=not draft.text, on_click=_keep,
+            args=(draft.text,),
+        )  # fmt: skip
         if not kept:
             return
         chosen = st.selectbox("Kept", [one.name for one in kept], width=240)
@@ -95,6 +103,12 @@ def _keeping(draft: Draft) -> None:
         if st.button("Remove", icon=":material/delete:") and chosen is not None:
             state.hold_kept(without(kept, chosen))
             st.rerun()
+
+
+def _keep(change: str) -> None:
+    """Keep it under the name that was typed, which the next one shall not have again."""
+    state.hold_kept(keep(state.kept(), st.session_state[_NAME] or "", change))
+    st.session_state[_NAME] = ""
 
 
 def _shown(page: Page, draft: Draft) -> list[sections.Shown]:

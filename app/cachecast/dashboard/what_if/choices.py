@@ -27,6 +27,12 @@ def provider_of(model: str) -> str:
     return catalogue().resolve(model).provider
 
 
+def is_offered(model: str) -> bool:
+    """Whether it is a model of a provider that may be chosen, by any of its names."""
+    found = catalogue().find(model, None)
+    return found is not None and found.provider in providers()
+
+
 def lifetimes(opened: Opened, scenario: str, model: str | None) -> tuple[str, ...]:
     """Lifetimes of markers that any of the models has a write price for, the shortest first."""
     refs = _refs(opened, scenario, model)

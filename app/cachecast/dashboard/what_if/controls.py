@@ -1,6 +1,7 @@
 """The controls of a scenario. What a log or model cannot have is not offered, or says why."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -16,7 +17,9 @@ from cachecast.dashboard.what_if.draft import (
     Draft,
 )
 from cachecast.dashboard.what_if.fleet_controls import fleet
+from cachecast.dashboard.what_if.fleets import is_fleet
 from cachecast.dashboard.what_if.state import PREFIX
+from cachecast_pricing.rules.settings import TTL_US
 
 _API, _OWN = "A provider", "Own servers"
 _T = TypeVar("_T")
@@ -30,6 +33,7 @@ _ORDERS = {"stable": "Tools and JSON keys", "tools": "Tools", "keys": "JSON keys
 
 def controls(page: Page, was: Draft) -> Draft:
     """Draw them with what they were; what they say now."""
+    was = _readable(was)
     with st.container(border=True):
         options = (_API, _OWN)
         side = _one("served by", "Served by", options, _API if was.fleet is None else _OWN)
@@ -46,6 +50,17 @@ def controls(page: Page, was: Draft) -> Draft:
                 page, was, model=model, ttl=ttl, mark=mark, batch=batch, every_s=every_s,
                 times=times, paying=paying,
             )  # fmt: skip
+
+
+def _readable(was: Draft) -> Draft:
+    """With a model or servers that no control can show among the other changes: there the answer
+    says what is wrong, and they can be taken out."""
+    if was.fleet is not None and not is_fleet(was.fleet):
+        return Draft(more=was.text)
+    if was.model is not None and not choices.is_offered(was.model):
+        more = ",".join(filter(None, (f"model={was.model}", was.more)))
+        return replace(was, model=None, more=more)
+    return was
 
 
 def _model(was: str | None) -> str | None:
@@ -71,11 +86,14 @@ def _elsewhere(model: str, provider: str, models: Sequence[str]) -> bool:
 
 
 def _lifetime(page: Page, model: str | None, was: str | None) -> str | None:
-    offered = choices.lifetimes(page.opened, page.scenario, model)
+    """A lifetime that was chosen stays in sight, also where the model does not sell it: then the
+    answer says so."""
+    sold = choices.lifetimes(page.opened, page.scenario, model)
+    shown = [ttl for ttl in TTL_US if ttl in sold or ttl == was]
     return _one(
-        "ttl", "Lifetime of markers", [None, *offered], was if was in offered else None,
-        format_func=lambda ttl: ttl or "As it is", disabled=not offered,
-        help="Every marker lives that long" if offered else "The model has no price for writes",
+        "ttl", "Lifetime of markers", [None, *shown], was,
+        format_func=lambda ttl: ttl or "As it is", disabled=not shown,
+        help="Every marker lives that long" if sold else "The model has no price for writes",
     )  # fmt: skip
 
 
@@ -114,20 +132,23 @@ def _pings(was: Draft) -> tuple[int | None, int, bool]:
 
 
 def _prompts(page: Page, was: Draft, **chosen: Any) -> Draft:
+    """What was chosen stays chosen where the log does not allow it: the answer says so."""
     known = choices.knows_blocks(page.opened)
     with st.container(horizontal=True, gap="medium"):
         volatile = _one(
             "volatile", "Dates, ids and numbers in the prefix", [None, *VOLATILE], was.volatile,
             format_func=lambda way: "As it is" if way is None else _VOLATILE[way],
-            disabled=not known,
+            disabled=not known and was.volatile is None,
         )  # fmt: skip
         order = _one(
-            "order", "Stable order of", [None, *ORDERS], was.order, disabled=not known,
+            "order", "Stable order of", [None, *ORDERS], was.order,
             format_func=lambda way: "Nothing" if way is None else _ORDERS[way],
+            disabled=not known and was.order is None,
         )  # fmt: skip
         summary = _toggle(
             "summary", "Summary last", was.summary,
-            "A block that is rewritten in place goes behind those that stay", disabled=not known,
+            "A block that is rewritten in place goes behind those that stay",
+            disabled=not known and not was.summary,
         )  # fmt: skip
     if not known:
         st.caption(
@@ -135,10 +156,7 @@ def _prompts(page: Page, was: Draft, **chosen: Any) -> Draft:
             "only), so they cannot be changed."
         )
     more = _text(was.more)
-    return Draft(
-        volatile=volatile if known else None, order=order if known else None,
-        summary=summary and known, more=more, **chosen,
-    )  # fmt: skip
+    return Draft(volatile=volatile, order=order, summary=summary, more=more, **chosen)
 
 
 def _text(was: str) -> str:

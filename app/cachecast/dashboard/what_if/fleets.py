@@ -55,6 +55,15 @@ def fleet_of(text: str) -> Fleet:
     return Fleet(int(servers), hardware, model, int(parallel[2:]), router, *price)
 
 
+def is_fleet(text: str) -> bool:
+    """Whether `fleet_of` can read it."""
+    try:
+        fleet_of(text)
+    except BadInput:
+        return False
+    return True
+
+
 def _unreadable(text: str) -> BadInput:
     return BadInput(
         f"fleet={text}: expected servers as 4xh200-sxm:llama-3.1-8b:tp1:cache_aware:2.50 "

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_MOST = 12  # what a page and an address can hold
+MOST = 12  # what a page and an address can hold
 _LONGEST_NAME = 40
 
 
@@ -19,7 +19,7 @@ def keep(kept: Sequence[Kept], name: str, change: str) -> tuple[Kept, ...]:
     one = Kept(_clean(name) or change, change)
     if any(other.name == one.name for other in kept):
         return tuple(one if other.name == one.name else other for other in kept)
-    return (*kept, one)[-_MOST:]
+    return (*kept, one)[-MOST:]
 
 
 def without(kept: Sequence[Kept], name: str) -> tuple[Kept, ...]:

@@ -11,6 +11,7 @@ from cachecast.dashboard.tile import Tile
 from cachecast.dashboard.work import Answer
 
 AS_IT_IS = "As it is"
+UNCHANGED = "unchanged"
 
 Row = dict[str, Any]
 
@@ -103,6 +104,8 @@ def _money_delta(row: Row) -> str | None:
     if row["charge_change"] is None:
         return None
     moved = Decimal(row["charge_change"])
+    if not moved:
+        return UNCHANGED
     share = row["charge_change_share"]
     part = "" if share is None else f" ({100 * share:+.1f} %)"
     sign = "+" if moved > 0 else ""
@@ -110,10 +113,14 @@ def _money_delta(row: Row) -> str | None:
 
 
 def _points(now: float | None, before: float | None) -> str | None:
-    return None if now is None or before is None else f"{100 * (now - before):+.1f} points"
+    if now is None or before is None:
+        return None
+    return UNCHANGED if now == before else f"{100 * (now - before):+.1f} points"
 
 
 def _signed_tokens(moved: int) -> str:
+    if not moved:
+        return UNCHANGED
     return f"{'+' if moved > 0 else ''}{wording.short_tokens(moved)}"
 
 

@@ -26,12 +26,13 @@ BEST = "Best policy"
 
 def result(answer: Answer) -> None:
     """The large numbers, the way from today's bill, and who pays more."""
-    with st.container(horizontal=True, gap="small"):
-        for tile in numbers.tiles(answer):
-            colour = _colour(tile)
-            st.metric(
-                tile.label, tile.value, tile.delta, delta_color=colour, border=True, width=190,
-                height="stretch",                help=tile.help,
+    tiles = numbers.tiles(answer)
+    with st.container(key="tiles-what-if"):
+        for column, tile in zip(st.columns(len(tiles)), tiles, strict=True):
+            column.metric(
+                tile.label, tile.value, tile.delta, delta_color=_colour(tile), border=True,
+                delta_arrow="off" if tile.delta == numbers.UNCHANGED else "auto",
+                height="stretch", help=tile.help,
             )  # fmt: skip
     for sentence in numbers.warnings(answer):
         st.warning(wording.plain(sentence), icon=":material/info:")
@@ -42,7 +43,7 @@ def result(answer: Answer) -> None:
 
 
 def _colour(tile: Tile) -> Literal["off", "inverse", "normal"]:
-    if tile.less_is_good is None:
+    if tile.less_is_good is None or tile.delta == numbers.UNCHANGED:
         return "off"
     return "inverse" if tile.less_is_good else "normal"
 

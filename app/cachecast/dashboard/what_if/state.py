@@ -1,74 +1,48 @@
-"""What a person set on the page: in their session, and in the address, which can be shared.
+"""What a person set on the page: it stands in the address, which can be shared.
 
 The address holds names, changes and the hash of the log: no prompt text and no path.
 """
 
 from collections.abc import Sequence
-from urllib.parse import urlencode
 
 import streamlit as st
 
-from cachecast.dashboard.page import Page
+from cachecast.dashboard import address
 from cachecast.dashboard.what_if.draft import Draft, draft_of
 from cachecast.dashboard.what_if.kept import Kept, from_address, to_address
 
 PREFIX = "what-if "  # of the keys of the controls
-# not a control's: they outlive the page
-_DRAFT, _KEPT = "changes drafted", "scenarios kept"
-_FOREIGN = "log of the link"
+_DRAFT = "changes drafted"  # not a control's: it outlives the page
 
 
 def draft() -> Draft:
-    """The scenario in the controls: this session's, at first that of the address."""
-    if _DRAFT not in st.session_state:
-        st.session_state[_DRAFT] = draft_of(st.query_params.get("change", ""))
-    found: Draft = st.session_state[_DRAFT]
-    return found
+    """The scenario in the controls, which are drawn anew where the address has another one."""
+    text = address.one("change") or ""
+    held: Draft | None = st.session_state.get(_DRAFT)
+    if held is None or held.text != text:
+        held = draft_of(text)
+        take_over(held)
+    return held
 
 
 def kept() -> tuple[Kept, ...]:
-    """The scenarios that were kept, likewise."""
-    if _KEPT not in st.session_state:
-        st.session_state[_KEPT] = from_address(st.query_params.get_all("keep"))
-    found: tuple[Kept, ...] = st.session_state[_KEPT]
-    return found
+    """The scenarios that were kept."""
+    return from_address(address.several("keep"))
 
 
 def hold(draft: Draft) -> None:
     """What the controls say now."""
     st.session_state[_DRAFT] = draft
+    address.put(change=draft.text or None)
 
 
 def hold_kept(kept: Sequence[Kept]) -> None:
     """The scenarios that are kept now."""
-    st.session_state[_KEPT] = tuple(kept)
+    address.put(keep=to_address(kept))
 
 
 def take_over(draft: Draft) -> None:
     """Put a scenario into the controls, which are drawn anew for it."""
-    hold(draft)
     for key in [key for key in st.session_state if str(key).startswith(PREFIX)]:
         del st.session_state[key]
-
-
-def made_for_another_log(page: Page) -> bool:
-    """Whether the address came from a page about another log."""
-    if _DRAFT not in st.session_state:
-        st.session_state[_FOREIGN] = st.query_params.get("log", page.opened.key)
-    return bool(st.session_state.get(_FOREIGN, page.opened.key) != page.opened.key)
-
-
-def write_address(page: Page) -> str:
-    """Put it all into the address; the query, without the page."""
-    values = {
-        "log": page.opened.key,
-        "as": page.scenario,
-        "change": draft().text,
-        "keep": to_address(kept()),
-    }
-    filled = {name: value for name, value in values.items() if value}
-    for name in values:
-        if name not in filled:
-            st.query_params.pop(name, None)
-    st.query_params.update(filled)
-    return urlencode(filled, doseq=True)
+    hold(draft)
