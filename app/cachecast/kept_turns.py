@@ -39,7 +39,7 @@ class KeptTurns:
             return iter(kept)
         blocks = read_ahead(self._trace.batches((BLOCKS,)))
         return (
-            turns.with_blocks(batch.column(BLOCKS))
+            turns.with_blocks(batch.column(BLOCKS)) if BLOCKS in batch.schema.names else turns
             for turns, batch in zip(kept, blocks, strict=True)
         )
 

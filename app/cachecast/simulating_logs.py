@@ -129,6 +129,10 @@ class Progress:
         """The requests need not be read again."""
         self._halves += self._total
 
+    def waiting(self) -> None:
+        """Nothing yet."""
+        self._report("simulating", self._halves // 2, self._total)
+
     def served(self, job: Job) -> None:
         """One more request has ended."""
         self._count()

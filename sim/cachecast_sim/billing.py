@@ -95,7 +95,6 @@ class Billing:
             self.pricer,
             self.scenario.settings.first_token_s,
             self._marks_assumed(),
-            self._places_at_blocks(),
         )
         return self.world
 

@@ -59,7 +59,6 @@ class TurnWorld:
         pricer: Pricer,
         first_token_s: float | None,
         marks_assumed: bool = False,
-        looks_at_blocks: bool = False,
     ) -> None:
         self.totals = Totals()
         self.sessions: dict[SessionKey, int] | None = None
@@ -68,7 +67,6 @@ class TurnWorld:
         self._lanes: dict[tuple[str | None, str | None], Lane | None] = {}
         self._pricer = pricer
         self._marks_assumed = marks_assumed
-        self._looks_at_blocks = looks_at_blocks
         # a heap by first token; of a usual turn with the store that it writes to
         self._waiting: list[tuple[int, int, Plan | Waiting, EntryStore | None]] = []
         self._arrived = 0
@@ -103,7 +101,6 @@ class TurnWorld:
         return self._lanes[key]
 
     def _turns(self, columns: TurnColumns) -> None:
-        assert columns.blocks is not None or not self._looks_at_blocks, "see turn_columns"
         lanes = self._lanes
         fixed_s, estimated = self.desk.first_token_s, 0
         rows = zip(

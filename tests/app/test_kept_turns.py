@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from sim.token_logs import META, built
 
@@ -12,7 +13,7 @@ from cachecast.billing import bills_of
 from cachecast.kept_turns import KeptTurns, read_ahead
 from cachecast.progress import nothing_to_report
 from cachecast.scenarios import scenario_of
-from cachecast.whatif_job import WhatIfs
+from cachecast.whatif_job import WhatIf, WhatIfs
 from cachecast_datasets.encode import batch_of
 from cachecast_datasets.parquet_writer import log_writer
 from cachecast_datasets.request import Request
@@ -99,6 +100,21 @@ def test_models_whose_rules_look_at_token_blocks_are_billed_by_them(
     assert fast.totals.usage == slow.totals.usage == replayed.usage
     assert fast.totals.money == slow.totals.money == replayed.money
     assert fast.totals.misses == slow.totals.misses == replayed.misses
+
+
+def test_a_log_without_the_column_of_token_blocks_has_none(tmp_path: Path) -> None:
+    """Somebody dropped it: its boundaries are enough for a marker at each of them."""
+    path = written(tmp_path, built([TURN] * 3, system=True)).path
+    table = pq.read_table(path)
+    without = table.drop_columns([BLOCKS]).replace_schema_metadata(table.schema.metadata)
+    pq.write_table(without, path)
+    catalog = load_catalog()
+    asked = WhatIfs(open_trace(path), scenario_of("claude-opus-5", catalog), catalog)
+
+    asked.baseline()
+    found = asked.change("mark=every2+end")
+    assert isinstance(found, WhatIf)
+    assert found.replay.totals.requests == 3
 
 
 def test_token_blocks_are_left_in_the_file_where_no_rule_looks_at_them(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 from hypothesis import given
@@ -56,7 +57,29 @@ def test_the_columnar_path_has_the_totals_of_the_event_path(
     model: str, keys: str, steps: list[dict[str, object]], system: bool
 ) -> None:
     """To the picounit and the token, by reason, with the same number of estimated first tokens."""
-    requests = built(steps, system)
+    compare(model, keys, built(steps, system))
+
+
+@pytest.mark.parametrize("keys", ["mark=every2", "mark=tools+every2", "mark=every3+end:1h"])
+@given(steps=st.lists(step, min_size=1, max_size=14), names=st.integers(1, 9))
+def test_the_columnar_path_has_them_too_where_an_id_stands_at_several_lengths(
+    keys: str, steps: list[dict[str, object]], names: int
+) -> None:
+    """Ids that are not chained: the second prompt may hold an entry's id below the minimum."""
+    compare("claude-opus-5", keys, built(steps, system=True, names=cycle(range(names))))
+
+
+def test_an_entry_that_stands_below_the_minimum_of_a_later_prompt_is_not_read_there() -> None:
+    """The last of 16 blocks is the second of the next prompt, where 512 tokens are too few."""
+    first = {"after_s": 0, "session": "a", "keep": 0.0, "new_blocks": 16, "tail": 0,
+             "first_token_s": 1.0, "end_s": 5.0, "model": "m1", "typed": True}  # fmt: skip
+    second = {**first, "after_s": 20, "new_blocks": 2}
+    requests = built([first, second], False, names=iter([*range(16), 99, 15]))
+    compare("claude-haiku-4.5", "mark=every2", requests)
+
+
+def compare(model: str, keys: str, requests: list[Request]) -> None:
+    """Both paths."""
     batch = batch_of(requests)
     slow = billing(model, keys)
     expected = Totals()

@@ -1,5 +1,6 @@
 """Small random logs of token blocks: sessions that grow, are cut back and start anew."""
 
+from collections.abc import Iterator
 from itertools import count
 
 import numpy as np
@@ -36,9 +37,12 @@ step: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries(
 )
 
 
-def built(steps: list[dict[str, object]], system: bool) -> list[Request]:
-    """Requests of two sessions that grow, are cut back and start anew; ids are never reused."""
-    ids = count()
+def built(
+    steps: list[dict[str, object]], system: bool, names: Iterator[int] | None = None
+) -> list[Request]:
+    """Requests of two sessions that grow, are cut back and start anew; ids are never reused, unless
+    `names`, what they are made of, come back."""
+    ids = count() if names is None else names
     last: dict[object, list[int]] = {}
     tracker, at, made = TokenBoundaryTracker(), 0, []
     for number, one in enumerate(steps):

@@ -46,12 +46,15 @@ def _chosen() -> FleetForm:
     values = address.several("fleet")
     if held is None or to_address(held) != values:
         held, st.session_state[_UNREAD] = from_address(values)
+        st.session_state["remembered " + _FORM] = held
         for field in fields(FleetForm):
             st.session_state.pop(f"fleet {field.name}", None)
     return held
 
 
 def _hold(form: FleetForm) -> None:
+    if form != _remembered(_FORM, None):
+        st.session_state.pop(_UNREAD, None)  # the form is the person's own now
     st.session_state["remembered " + _FORM] = form
     address.put(fleet=to_address(form))
 

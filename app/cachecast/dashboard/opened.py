@@ -46,7 +46,7 @@ class Opened:
         """The log, opened. BadInput for a run, which holds no prompts."""
         if self.log is None:
             raise BadInput(f"{self.label} is a run, expected a request log: open the log itself")
-        return _trace(self.log)
+        return _trace(self.log, self.key)
 
 
 def example_path() -> Path:
@@ -159,7 +159,8 @@ def _facts(trace: "Trace", warnings: list[str]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=4)
-def _trace(path: Path) -> "Trace":
+def _trace(path: Path, key: str) -> "Trace":
+    """The log of that content: another may stand in its place some day."""
     from cachecast_datasets.trace import open_trace
 
     return open_trace(path)

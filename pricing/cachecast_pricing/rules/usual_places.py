@@ -62,7 +62,7 @@ def usual_at_places(
     if end <= first or None in lists.positions[first:end]:
         return None
     marks = _marks(rules, row)
-    if not marks:
+    if not marks or marks[-1].tokens < rules.minimum:
         return None
     seen = _look_back(rules, scope, row, marks[-1].tokens, now_us)
     if seen is None:

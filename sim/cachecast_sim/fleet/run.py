@@ -198,7 +198,7 @@ class FleetRun:
     def _connect_compiled(self, kept: KeptJobs) -> bool:
         """Servers in machine code instead, if they can serve that log."""
         terms, size = self._maker.latencies[0].terms(), size_of(self.config, self.blocks_per_server)
-        if terms is None or not fits(kept.tables, size, terms):
+        if terms is None or not fits(kept.tables, size, terms, self.config.fleet.traffic):
             return False
         from cachecast_sim.fleet.compiled.servers import CompiledServers
 

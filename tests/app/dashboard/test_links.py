@@ -138,6 +138,7 @@ def test_a_fleet_in_a_link_fills_the_form_and_what_it_cannot_hold_is_named(
     app.number_input(key="fleet servers").set_value(2)
     settle(app)
     assert app.query_params["fleet"] == "servers~2"
+    assert not any("cannot hold" in one.value for one in app.info)  # the form is one's own now
 
 
 _FORMS = st.builds(

@@ -47,9 +47,10 @@ def run_of(case: Case, latency: dict[str, Any], compiled: bool, **fleet: Any) ->
     return FleetRun(fleet_config(tables), compiled=compiled)
 
 
-def told(run: FleetRun, kept: KeptJobs) -> dict[str, Any]:
-    """Everything that a run says of itself, in the order in which it comes."""
-    run.timeline.width_ns = 10_000
+def told(run: FleetRun, kept: KeptJobs, sample_ns: int = 10_000) -> dict[str, Any]:
+    """Everything that a run says of itself, in the order in which it comes; loads are asked for
+    every `sample_ns`."""
+    run.timeline.width_ns = sample_ns
     jobs = [{name: getattr(job, name) for name in FACTS} for job in run.jobs(kept)]
     return {
         "jobs": jobs, "totals": run.totals, "steps": run.steps, "gaps": run.gaps.as_dict(),
@@ -69,20 +70,58 @@ def requests_of(case: Case) -> list[Request]:
 @settings(max_examples=400, deadline=None)
 @given(
     LOGS, st.sampled_from(LATENCIES), st.integers(1, 3), st.sampled_from(sorted(ROUTERS)),
-    st.sampled_from(["open", "closed"]), st.integers(1, 4),
+    st.sampled_from(["open", "closed"]), st.integers(1, 4), st.sampled_from([10_000, 10**9]),
 )  # fmt: skip
 def test_machine_code_tells_of_every_fleet_what_python_tells(
-    case: Case, latency: dict[str, Any], servers: int, router: str, loop: str, balance: int
-) -> None:
+    case: Case, latency: dict[str, Any], servers: int, router: str, loop: str, balance: int,
+    sample_ns: int,
+) -> None:  # fmt: skip
     fleet = {"servers": servers, "router": router, "loop": loop, "router_balance": balance}
     slow, fast = (run_of(case, latency, compiled, **fleet) for compiled in (False, True))
     kept = KeptJobs(requests_of(case), *slow.cut)
 
-    expected, found = told(slow, kept), told(fast, kept)
+    expected, found = told(slow, kept, sample_ns), told(fast, kept, sample_ns)
 
     assert found == expected
     assert fast.machine is not None
     assert fast.machine.free_blocks == [case.setup.usable_blocks] * servers
+
+
+def test_a_server_does_not_run_ahead_of_an_end_that_brings_it_the_next_arrival() -> None:
+    """Round robin over two servers: `a` puts out 3 tokens on the first, `b` 1,000 on the second,
+    whose 2 ms nobody asks about. The next turn of `a` goes to the first again, the one after it to
+    the second, and is served there beside `b`, not when `b` has ended."""
+    requests = [
+        asked(0, [9], output=3, id="a0", session_id="a"),
+        asked(0, [1], output=1000, id="b", session_id="b"),
+        *(asked(n / 1e6, [n + 20], output=3, id=f"a{n}", session_id="a") for n in (1, 2)),
+    ]
+    case = replace_setup(max_seqs=4, usable_blocks=500)
+    fleet = {"servers": 2, "router": "round_robin", "loop": "closed"}
+    slow, fast = (run_of(case, LATENCIES[0], compiled, **fleet) for compiled in (False, True))
+    kept = KeptJobs(requests, *slow.cut)
+
+    expected, found = told(slow, kept, 10**9), told(fast, kept, 10**9)
+
+    assert found == expected
+    assert fast.machine is not None
+    ends = {job["request_id"]: (job["server"], job["end_ns"]) for job in found["jobs"]}
+    assert {server for name, (server, _) in ends.items() if name != "b"} == {0, 1}
+    assert max(end for name, (_, end) in ends.items() if name != "b") < ends["b"][1]
+
+
+@pytest.mark.parametrize(("traffic", "in_machine_code"), [(0.9, True), (0.5, False)])
+def test_a_log_with_a_calendar_is_served_in_python_where_its_days_are_drawn_too_far_apart(
+    traffic: float, in_machine_code: bool
+) -> None:
+    """2001 is 978,307,200 s after 1970, half as dense 62 years: the tables hold 36."""
+    requests = [asked(978_307_200 + n, [n], output=3, id=str(n)) for n in range(4)]
+    case = replace_setup(max_seqs=4, usable_blocks=50)
+    slow, fast = (run_of(case, LATENCIES[0], on, traffic=traffic) for on in (False, True))
+    kept = KeptJobs(requests, *slow.cut)
+
+    assert told(fast, kept) == told(slow, kept)
+    assert (fast.machine is not None) == in_machine_code
 
 
 def test_tables_grow_while_jobs_are_admitted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """A change against the baseline: what `cachecast whatif LOG --change … --json` prints."""
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from cachecast.dashboard import kernels
@@ -43,22 +44,23 @@ def _answer(about: Opened, arguments: Arguments, folder: Folder, report: Report)
 
 def whatifs_of(about: Opened, scenario: str) -> WhatIfs:
     """The what-ifs of a log under a scenario, with what was replayed before."""
-    return _asked(about.key, about.trace(), scenario)
+    return _of_log(about.key, about.trace())(scenario)
 
 
-@lru_cache(maxsize=8)
-def _asked(key: str, trace: Trace, scenario: str) -> WhatIfs:
-    """One object for a log and a scenario: its baseline is replayed once."""
-    return WhatIfs(
-        trace, scenario_of(scenario, catalogue()), catalogue(), jobs=fleet_jobs(key, trace),
-        turns=_turns(key, trace), compiled=kernels.ready,
-    )  # fmt: skip
+@lru_cache(maxsize=2)  # logs: the turns and jobs of one take some hundred megabytes
+def _of_log(key: str, trace: Trace) -> Callable[[str], WhatIfs]:
+    """A log's what-ifs under a scenario; its turns and its jobs are those of all scenarios."""
+    jobs, turns = fleet_jobs(key, trace), KeptTurns(trace)
 
+    @lru_cache(maxsize=8)
+    def asked(scenario: str) -> WhatIfs:
+        """One object for a scenario: its baseline is replayed once."""
+        return WhatIfs(
+            trace, scenario_of(scenario, catalogue()), catalogue(), jobs=jobs, turns=turns,
+            compiled=kernels.ready,
+        )  # fmt: skip
 
-@lru_cache(maxsize=1)  # a hundred megabytes perhaps
-def _turns(key: str, trace: Trace) -> KeptTurns:
-    """The turns of the log that is open, whatever the scenario."""
-    return KeptTurns(trace)
+    return asked
 
 
 WHAT_IF = Question("whatif", "Replaying the log", _answer)

@@ -6,6 +6,9 @@ from cachecast_sim.latency.terms import Terms
 
 _MOST_ROWS = 1 << 22  # of what every server has of every segment: 128 MiB
 _LARGEST = 1 << 62
+_LAST_ARRIVAL_NS = (
+    1 << 60
+)  # 36 years, as long as what the kernels have left for the steps behind it
 
 
 def is_plain(config: FleetConfig) -> bool:
@@ -23,8 +26,11 @@ def size_of(config: FleetConfig, blocks: int) -> Size:
     )  # fmt: skip
 
 
-def fits(log: LogTables, size: Size, terms: Terms) -> bool:
-    """Whether the tables have a size that one can hold, and no number in them is too large."""
+def fits(log: LogTables, size: Size, terms: Terms, traffic: float = 1.0) -> bool:
+    """Whether the tables have a size that one can hold, and no number in them is too large: nor a
+    time, of arrivals that `traffic` has drawn apart."""
+    if log.last_arrival_ns / traffic > _LAST_ARRIVAL_NS:
+        return False
     rows = size.servers * max(len(log.starts), 2 * size.block_tokens, size.max_seqs)
     if rows > _MOST_ROWS or size.max_seqs > _MOST_ROWS >> 4:
         return False

@@ -48,6 +48,17 @@ def earliest(when: Ints) -> int:
 
 
 @part
+def alone_until(world: Ints, when: Ints, server: int, until_ns: int) -> int:
+    """Until when the server may go on by itself: where the end of a job can bring the next arrival,
+    no further than another server's next boundary."""
+    if world[at.STOP_AT_END]:
+        for other in range(len(when)):
+            if other != server:
+                until_ns = min(until_ns, when[other])
+    return until_ns
+
+
+@part
 def begin(
     servers: Ints, when: Ints, whole: Ints, real: Floats, experts: Floats, server: int, now_ns: int
 ) -> None:
@@ -86,7 +97,7 @@ def boundary(
         if is_quiet(world, servers, server):
             when[server] = decode_on(
                 world, servers, residences, extents, needs, gaps, whole, real, experts, server,
-                now_ns, until_ns,
+                now_ns, alone_until(world, when, server, until_ns),
             )  # fmt: skip
             if when[server] > now_ns:
                 return at.GO_ON

@@ -27,7 +27,15 @@ from cachecast_sim.latency.terms import Terms
 OnFinish = Callable[[Job, int], None]  # (job, now_ns)
 Sample = Callable[[int, int, tuple[int, int, int]], int]
 NS = 1_000_000_000
+_LAST_NS = at.NEVER >> 1
 _UNSORTED = 8  # tables of gaps: 128 MB
+
+
+def _too_late(now_ns: int) -> RequestFault:
+    return RequestFault(
+        f"steps go on until {now_ns / NS:.3g} s after the log's zero, expected at most "
+        f"{_LAST_NS / NS:.3g} s; shorter pauses or faster steps are needed"
+    )
 
 
 class View:
@@ -83,6 +91,8 @@ class CompiledServers:
             job.status = "rejected"
             self._finished(job, now_ns)
             return None
+        if now_ns > _LAST_NS:
+            raise _too_late(now_ns)
         self._here[row] = job
         self.jobs[server] += 1
         servers = tables.servers
@@ -112,10 +122,7 @@ class CompiledServers:
                 tables.grow()
                 self._run_until = self._on_tables()
             elif came_back == at.TOO_LATE:
-                raise RequestFault(
-                    f"steps go on until {int(tables.when.min()) / NS:.3g} s after the log's zero; "
-                    "faster steps are needed"
-                )
+                raise _too_late(int(tables.when.min()))
             if len(tables.gaps) - world[at.GAPS] <= self._size.max_seqs:
                 self._keep_gaps()
             if came_back in (at.DONE, at.TELL) or (came_back == at.SAMPLING and world[at.TOLD]):

@@ -31,7 +31,8 @@ def decode_on(
     whole: Ints, real: Floats, experts: Floats, server: int, now_ns: int, until_ns: int,
 ) -> int:  # fmt: skip
     """The boundaries of a quiet server from `now_ns` on, as long as nobody finishes, is preempted
-    or asks for its load. Nobody else can tell when they come. The next one, whatever it brings."""
+    or asks for its load. Until `until_ns` nobody else can tell when they come. The next one,
+    whatever it brings."""
     row, size = servers[server], world[at.BLOCK_TOKENS]
     steps, context, duration_ns = row[at.GROUP_STEPS], row[at.CONTEXT], row[at.DURATION]
     jobs, filled, before = row[at.DECODING], world[at.GAPS], row[at.GROUP_STEPS]

@@ -22,11 +22,12 @@ _GAPS = 1 << 20
 @dataclass(frozen=True, slots=True)
 class LogTables:
     """A log's jobs in order (prompt, output, known blocks, first and last piece), the pieces of
-    their paths, and where each segment starts."""
+    their paths, where each segment starts, and when the last job comes."""
 
     jobs: Ints
     pieces: Ints
     starts: Ints
+    last_arrival_ns: int
 
 
 def log_tables(jobs: Sequence[Job]) -> LogTables:
@@ -45,6 +46,7 @@ def log_tables(jobs: Sequence[Job]) -> LogTables:
         np.array(rows, np.int64).reshape(-1, 5),
         np.array(pieces, np.int64).reshape(-1, at.PIECE),
         np.fromiter((segment.start for segment in numbers), np.int64, len(numbers)),
+        max((job.arrival_ns for job in jobs), default=0),
     )
 
 
