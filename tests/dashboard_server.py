@@ -131,6 +131,25 @@ def click_row(page: Page, row: int, until: Locator) -> None:
     expect(until).to_be_visible()
 
 
+def pick_option(page: Page, label: str, option: str) -> None:
+    """Choose an option of a box. A page that is drawn anew meanwhile closes it: it is opened again.
+
+    The page stands still before and after.
+    """
+    settle(page)
+    found = page.get_by_role("option", name=option, exact=True)
+    for _ in range(_CLICKS):
+        page.get_by_role("combobox", name=label).click()
+        try:
+            expect(found).to_be_visible(timeout=_CLICK_MS)
+        except AssertionError:
+            page.keyboard.press("Escape")
+            continue
+        break
+    found.click()
+    settle(page)
+
+
 def _wait_until_it_answers(server: Server) -> None:
     for _ in range(10 * _START_S):
         try:

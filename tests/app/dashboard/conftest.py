@@ -10,7 +10,7 @@ import dashboard_server
 import pytest
 from dashboard_server import Server, serving
 from dashboard_server import settle as settle_page
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from cachecast.dashboard.answers import Answers, answers_in
@@ -20,6 +20,7 @@ from cachecast.dashboard.opened import example_path
 SCRIPT = str(files("cachecast.dashboard") / "script" / "cachecast_dashboard.py")
 OpenApp = Callable[..., AppTest]
 Visit = Callable[..., Page]
+_PATIENCE_MS = 60_000
 
 
 @pytest.fixture
@@ -75,6 +76,7 @@ def chromium() -> Iterator[Browser]:
         if os.environ.get("CI"):
             pytest.fail("no chromium on the PATH: .ci/run installs it")
         pytest.skip("no chromium on the PATH")
+    expect.set_options(timeout=_PATIENCE_MS)  # five seconds are few on a busy machine
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path, args=list(dashboard_server.CHROMIUM_FLAGS)
@@ -98,7 +100,7 @@ def visit(chromium: Browser, server: Server) -> Iterator[Visit]:
     The example is open under claude-opus-5; `visit("misses?as=log")` says otherwise.
     """
     with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(_PATIENCE_MS)
 
         def open_page(address: str = "") -> Page:
             page = context.new_page()

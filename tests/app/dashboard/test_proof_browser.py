@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from dashboard_server import settle
+from dashboard_server import pick_option, settle
 from playwright.sync_api import Page, expect
 from small_replay import make_small_runs, write_small_replay
 
@@ -35,13 +35,8 @@ def test_a_prediction_beside_two_replays(visit: Visit, tmp_path: Path) -> None:
     expect(page.get_by_text("Pass, lock-step")).to_be_visible()
     expect(page.get_by_test_id("stMetricValue").first).to_have_text("0 of 8")
 
-    page.get_by_role("combobox", name="Measured again").click()
-    page.get_by_role("option", name="measured2", exact=True).click()
-    settle(page)
-    choice = page.get_by_role("combobox", name="Predicted")
-    choice.click()
-    page.get_by_role("option", name="other", exact=True).click()
-    settle(page)
+    pick_option(page, "Measured again", "measured2")
+    pick_option(page, "Predicted", "other")
 
     found = json.loads(cachecast("compare", "other", "measured", "--again", "measured2", "--json"))
     hits = found["hit_tokens"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from dashboard_server import Server, serving, settle
+from dashboard_server import Server, pick_option, serving, settle
 from playwright.sync_api import Browser, Page, expect
 
 from cachecast.dashboard.opened import example_path
@@ -54,8 +54,7 @@ def test_each_requests_own_model_can_be_chosen_and_is_kept(visit: Visit, run_cli
     (bill,) = json.loads(out)["scenarios"]
     page = visit()
 
-    page.get_by_role("combobox", name="Rules and prices").click()
-    page.get_by_role("option", name="Each request's own model").click()
+    pick_option(page, "Rules and prices", "Each request's own model")
     expect(page).to_have_url(re.compile("as=log"), timeout=_LONG_MS)
     settle(page)
     assert value(page, "Charge") == money(bill["charge"]["total"], "USD")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from dashboard_server import click_row, settle
+from dashboard_server import click_row, pick_option, settle
 from playwright.sync_api import Locator, Page, expect
 
 from cachecast.dashboard import misses_numbers
@@ -101,15 +101,12 @@ def test_a_session_is_still_chosen_after_a_look_at_another_page(
     page = visit("misses")
     title = page.get_by_text(f"{second['session']}: {second['requests']} request")
     click_row(page, 1, until=title)
-    choice = page.get_by_role("combobox", name="Hours that lost to")
-    choice.click()
-    page.get_by_role("option", name="every reason").click()
-    settle(page)
+    pick_option(page, "Hours that lost to", "every reason")
 
     go(page, "SQL")
     go(page, "Misses")
     expect(title).to_be_visible(timeout=_LONG_MS)
-    expect(choice).to_have_value("every reason")
+    expect(page.get_by_role("combobox", name="Hours that lost to")).to_have_value("every reason")
 
 
 def test_a_fleet_and_its_price_survive_a_reload(visit: Visit) -> None:
