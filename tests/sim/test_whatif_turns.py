@@ -59,17 +59,7 @@ def test_the_columnar_path_gives_what_the_ordinary_one_gives(
     texts: tuple[str, ...], steps: list[dict[str, object]], system: bool, nameless: bool
 ) -> None:
     """To the picounit for each session; a request without a session is one by itself."""
-    batch = batch_of([replace(r, session_id=None) if nameless else r for r in built(steps, system)])
-    log, columns = list(requests_of(batch)), turn_columns(batch)
-    scenario = Scenario("s", CATALOG.resolve("claude-opus-5"))
-
-    sessions = {request.request_id: session_key(request) for request in log}
-    slow = replay(scenario, changes(texts), ChangedLog(log), CATALOG, META, sessions)
-    fast = replay_turns(scenario, changes(texts), [columns], CATALOG, META)
-
-    assert fast is not None
-    assert shown(slow) == shown(fast)
-    assert sum(fast.sessions.values()) == fast.totals.money.total
+    compare(texts, [replace(r, session_id=None) if nameless else r for r in built(steps, system)])
 
 
 @pytest.mark.parametrize("texts", [(), ("ttl=1h",), ("batch=on",)])
@@ -119,6 +109,11 @@ def test_markers_at_token_blocks_are_told_alike_of_large_tools_and_of_uncounted_
         assert request.boundaries is not None
         if hole and len(request.boundaries.positions) > 2:
             request.boundaries.positions[-2] = None
+    compare(texts, requests)
+
+
+def compare(texts: tuple[str, ...], requests: list[Request]) -> None:
+    """Both paths, to the picounit for each session."""
     batch = batch_of(requests)
     log, columns = list(requests_of(batch)), turn_columns(batch)
     scenario = Scenario("s", CATALOG.resolve("claude-opus-5"))
@@ -129,6 +124,7 @@ def test_markers_at_token_blocks_are_told_alike_of_large_tools_and_of_uncounted_
 
     assert fast is not None
     assert shown(slow) == shown(fast)
+    assert sum(fast.sessions.values()) == fast.totals.money.total
 
 
 def changes(texts: tuple[str, ...]) -> list[Change]:

@@ -26,7 +26,7 @@ def size_of(config: FleetConfig, blocks: int) -> Size:
     )  # fmt: skip
 
 
-def fits(log: LogTables, size: Size, terms: Terms, traffic: float = 1.0) -> bool:
+def fits(log: LogTables, size: Size, terms: Terms, traffic: float) -> bool:
     """Whether the tables have a size that one can hold, and no number in them is too large: nor a
     time, of arrivals that `traffic` has drawn apart."""
     if log.last_arrival_ns / traffic > _LAST_ARRIVAL_NS:
